@@ -121,7 +121,8 @@ class Reranker:
     ) -> list[RankedDocument]:
         """The documents, best first: all, or the first `top_k`. The last two arguments are CrossEncoder's, and without
         effect."""
-        return self.rank_many([(query, documents)], top_k=top_k, return_documents=return_documents)[0]
+        _check_top_k(top_k)
+        return self._rank([(_read_query(query), _read_documents(documents))], top_k, return_documents)[0]
 
     def rank_many(
         self,
@@ -130,16 +131,14 @@ class Reranker:
         return_documents: bool = False,
     ) -> list[list[RankedDocument]]:
         """What `rank` gives for each (query, documents), in shared batches if the ranker can."""
-        if top_k is not None and (isinstance(top_k, bool) or not isinstance(top_k, Integral) or top_k < 1):
-            raise BadSetting(f"top_k={top_k!r}: give 1 or more, a whole number, or leave it out for all")
+        _check_top_k(top_k)
         each = _read_list(queries, "queries", "(query, documents)")
         _check_pairs(each, "query", "(query, documents)")
-        pairs = [(_read_query(query), _read_documents(documents)) for query, documents in each]
-        relevances = self._score(pairs)
-        return [
-            _list_best(relevance, candidates, top_k, return_documents)
-            for relevance, (_, candidates) in zip(relevances, pairs, strict=True)
+        pairs = [
+            (_read_query(query, f"query {i}"), _read_documents(documents, f" of query {i}"))
+            for i, (query, documents) in enumerate(each)
         ]
+        return self._rank(pairs, top_k, return_documents)
 
     @overload
     def predict(
@@ -166,10 +165,11 @@ class Reranker:
         if len(each) == 2 and isinstance(each[0], str):
             return float(self.predict([(each[0], each[1])])[0])
         _check_pairs(each, "pair", "(query, document)")
+        documents = _read_documents([document for _, document in each])
         places: dict[str, list[int]] = {}
         for place, (query, _) in enumerate(each):
-            places.setdefault(_read_query(query), []).append(place)
-        queries = [(query, _read_documents([each[i][1] for i in at])) for query, at in places.items()]
+            places.setdefault(_read_query(query, f"the query of pair {place}"), []).append(place)
+        queries = [(query, [documents[i] for i in at]) for query, at in places.items()]
         scores = np.empty(len(each))
         for relevance, at in zip(self._score(queries, drops=False), places.values(), strict=True):
             scores[at] = relevance.values
@@ -181,6 +181,14 @@ class Reranker:
         if not isinstance(self.ranker, KeepsTrace):
             raise BadSetting(f"{self.ranker.name} drops nothing, so it has no trace: a cascade has")
         return self.ranker.trace(_read_query(query), _read_documents(documents))
+
+    def _rank(
+        self, queries: Sequence[tuple[str, list[Candidate]]], top_k: int | None, return_documents: bool
+    ) -> list[list[RankedDocument]]:
+        return [
+            _list_best(relevance, candidates, top_k, return_documents)
+            for relevance, (_, candidates) in zip(self._score(queries), queries, strict=True)
+        ]
 
     def _score(self, queries: Sequence[tuple[str, list[Candidate]]], *, drops: bool = True) -> list[Relevance]:
         _refuse_fork()
@@ -226,21 +234,27 @@ def _load_copy(model: str, device: str | None) -> Reranker:
     return copy
 
 
-def _read_query(query: object) -> str:
+def _check_top_k(top_k: int | None) -> None:
+    if top_k is not None and (isinstance(top_k, bool) or not isinstance(top_k, Integral) or top_k < 1):
+        raise BadSetting(f"top_k={top_k!r}: give 1 or more, a whole number, or leave it out for all")
+
+
+def _read_query(query: object, name: str = "the query") -> str:
     if not isinstance(query, str):
-        raise BadSetting(f"the query is {query!r:.60}: give a text")
+        raise BadSetting(f"{name} is {query!r:.60}: give a text")
     return _read_text(query)
 
 
-def _read_documents(documents: Iterable[object]) -> list[Candidate]:
+def _read_documents(documents: Iterable[object], owner: str = "") -> list[Candidate]:
+    """`owner`: whose they are, for the message of an error."""
     if _is_table(documents):
-        raise BadSetting('documents is a table: give a list of texts, such as its column table["text"]')
+        raise BadSetting(f'documents{owner} is a table: give a list of texts, such as its column table["text"]')
     if isinstance(documents, str | bytes | Candidate | Mapping | Set) or not isinstance(documents, Iterable):
-        raise BadSetting(f"documents is {documents!r:.60}: give a list of texts")
-    return [_read_document(i, d) for i, d in enumerate(documents)]
+        raise BadSetting(f"documents{owner} is {documents!r:.60}: give a list of texts")
+    return [_read_document(i, d, owner) for i, d in enumerate(documents)]
 
 
-def _read_document(place: int, document: object) -> Candidate:
+def _read_document(place: int, document: object, owner: str) -> Candidate:
     if isinstance(document, Candidate):
         return replace(document, text=_read_text(document.text), title=_read_text(document.title))
     if isinstance(document, str):
@@ -248,7 +262,8 @@ def _read_document(place: int, document: object) -> Candidate:
     text = next((text for name in TEXT_FIELDS if isinstance(text := _get(document, name), str)), None)
     title = _find_title(document)
     if text is None or not isinstance(title, str):
-        raise BadSetting(f'document {place} is {document!r:.60}: give a text, {{"text", "title"}} or a Candidate')
+        remedy = 'give a text, {"text", "title"} or a Candidate'
+        raise BadSetting(f"document {place}{owner} is {document!r:.60}: {remedy}")
     return Candidate(str(place), _read_text(text), title=_read_text(title))
 
 

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from app.adapt import snapshot
 from app.adapt.cross_fitting import MIN_HELD_OUT_QUESTIONS, plan_folds
+from app.adapt.label_selection import LABEL_KINDS, LabelSelection
 from app.adapt.settings import RetrainSettings
 from app.adapt.splitting import Split, group_near_duplicates
 from app.corpora.corpora import SHIPPED_CORPORA
@@ -28,6 +29,8 @@ def find_problem(
     """What blocks a retrain, with the remedy; "" if nothing does. `has_prepared`: the corpus has labels to accept."""
     parts, correct, incorrect = composition.parts, counts[CORRECT], counts[INCORRECT]
     if not correct and not incorrect:
+        if filters := _describe_filters(settings.choice):
+            return f"No sentence has a correct or incorrect label {filters}: choose more of the labels."
         return f"Nothing is labelled yet: label correct and incorrect sentences of {MIN_QUESTIONS} questions or more."
     if not correct or not incorrect:
         missing, other = (CORRECT, INCORRECT) if not correct else (INCORRECT, CORRECT)
@@ -67,6 +70,13 @@ def find_problem(
     if not any(q.has_both_labels for q in parts.train):
         return "No training question has both a correct and an incorrect sentence: label both for some more questions."
     return ""
+
+
+def _describe_filters(choice: LabelSelection) -> str:
+    """`by ann, given here, from 2024-05-01 on`; "" where all labels are chosen."""
+    by = f"by {' or '.join(choice.annotators)}" if choice.annotators else ""
+    kinds = " or ".join(LABEL_KINDS[kind] for kind in choice.kinds) if len(choice.kinds) < len(LABEL_KINDS) else ""
+    return ", ".join(filter(None, (by, kinds, f"from {choice.since} on" if choice.since else "")))
 
 
 def _explain_parts(composition: snapshot.Composition, *, has_prepared: bool) -> str:

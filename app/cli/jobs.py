@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from app.jobs.queue import JobView
     from app.workbench.workbench import Workbench
 
-jobs = Typer(help="List background jobs; pause, cancel or repeat one.", invoke_without_command=True)
+jobs = Typer(help="List background jobs; pause, cancel or retry one.", invoke_without_command=True)
 Number = Annotated[int, Argument(metavar="ID", help="The job's number.")]
 
 

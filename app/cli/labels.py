@@ -140,5 +140,6 @@ def export(
     else:
         with replace_file(file) as part:
             part.write_bytes(content)
-        labels = sum(c.label is not None or bool(c.annotations) for q in questions for c in q.candidates)
-        print_note(f"{of.name}: {count(len(questions), 'question')} with {count(labels, 'label')} as {fmt} in {file}")
+        pairs = sum(c.label is not None or bool(c.annotations) for q in questions for c in q.candidates)
+        sizes = f"{count(len(questions), 'question')} with {count(pairs, 'labelled pair')}"
+        print_note(f"{of.name}: {sizes} as {fmt} in {file}")

@@ -107,12 +107,13 @@ class ListRow(RankedSentence):
     or labelled by them; the others are leased, or have enough labels. `imports`: (name, label) of what labels from
     outside it has, unless a review hides them; `is_correctable`: those alone keep it from being free, and a label that
     is meant for it is taken. `peers`: the other people's (name, label) when the list was opened, which nobody sees
-    before their own is in. `why` is empty but for the row that the queue offers."""
+    before their own is in. `why` is empty but for the row that the queue offers. `is_leased`: to another desk."""
 
     free: bool
     imports: tuple[tuple[str, str], ...] = ()
     peers: tuple[tuple[str, str], ...] = ()
     is_correctable: bool = False
+    is_leased: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -194,6 +195,7 @@ def build_row(
         imports=() if row.asked and is_hidden else imports,
         peers=tuple((v.annotator, v.label) for v in votes if not v.imported and v.annotator_id != annotator_id),
         is_correctable=bool(imports) and not row.leased and len(votes) - len(imports) < rules.overlap,
+        is_leased=row.leased,
     )
 
 

@@ -128,8 +128,9 @@ def read_assignment(wb: Workbench, question_id: int, sentence_id: int, annotator
 
 def find_next_question(wb: Workbench, seat: Seat, skips: Sequence[int] = ()) -> QuestionItem | None:
     """The question of the queue's next pair with its whole list, every pair of it that is open leased; `skips`:
-    questions not wanted now, the latest last. None when nothing is left, whoever takes questions meanwhile. Raises
-    BadSetting."""
+    questions not wanted now, the latest last. A list that somebody else is at is passed over, also where several people
+    label each pair and those labelled so far are open; a review asks about single pairs. None when nothing is left,
+    whoever takes questions meanwhile. Raises BadSetting."""
     misses: list[int] = []
     while True:
         with wb.read() as s:
@@ -146,9 +147,10 @@ def find_next_question(wb: Workbench, seat: Seat, skips: Sequence[int] = ()) -> 
             if assignment.is_random:
                 assignment, target = replace(assignment, first_id=target), None
             item = open_question(wb, seat, row.question_id, assignment, target)
-            if any(r.free for r in item.rows):
+            lease_count = 0 if QUEUES[seat.queue].is_review else sum(r.is_leased for r in item.rows)
+            if sum(r.free for r in item.rows) > lease_count:
                 return item
-            misses.append(row.question_id)  # others were quicker, such as one who began at the same time
+            misses.append(row.question_id)  # somebody else is at it, maybe since this moment
     leave(wb, seat)
     return None
 

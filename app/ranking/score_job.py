@@ -73,6 +73,10 @@ def run_score(job: JobRun) -> dict[str, Json]:
     began, total, ranked_count = job.seconds(), len(questions), 0
     for done, question in enumerate(questions):
         job.step_back()
+        if registry.get_active(wb).id != model.id:
+            if is_again:
+                break  # another version is in use by now, and has a job of its own
+            model = loading.load_version(wb)
         if not is_again and not _is_unranked(wb, corpus_id, model.id, question.id):
             continue  # somebody has opened its list meanwhile, or begun to label it
         left = describe_remaining(job.seconds() - began, done, total)

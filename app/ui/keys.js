@@ -183,6 +183,42 @@ function open({ page = "", field, focus }) {
   if (focus && !matchMedia("(pointer: coarse)").matches) focusEmpty(field, page, 1200);
 }
 
+// `target`: what had the focus when the key was pressed.
+function hear(state, event, target) {
+  if (event.altKey || event.isComposing || !state.data) return;
+  const chord = event.ctrlKey || event.metaKey;
+  if (event.shiftKey && (chord || event.key.length > 1)) return;
+  const isMenu = holdsFocus(state) && event.target.matches("[role=combobox]");
+  if (event.key === "Enter" && event.target.matches("input") && !isMenu) setTimeout(() => event.target.blur(), 0);
+  const act = state.data.map[(chord ? "ctrl+" : "") + nameKey(event)];
+  const field = event.key === "/" && !chord && !state.data.silent && state.data.field;
+  if (!act && !field) return;
+  if (target.isContentEditable) return;
+  // not :focus-visible, which any key makes of a control that was clicked
+  if (event.key === " " && state.tabbed && target.matches && target.matches(CONTROL)) return;
+  if (target.matches && target.matches("input:not([type=checkbox]):not([type=radio]),textarea,select,[role=combobox],[role=slider]")) return;
+  const open = document.querySelectorAll("[role=dialog],[role=alertdialog],[role=listbox],[role=menu]");
+  if ([...open].some((e) => e.ariaModal !== "false" && !e.closest("[data-testid=stToastContainer]"))) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  if (field) return document.querySelector(field)?.select();
+  if (event.repeat) return;
+  take(state, act);
+}
+
+// The keys that start.js has from before the page listened. They count if the item that they were for is still shown.
+const EARLY_MS = 3000;
+
+function hearEarly(state) {
+  if (window.__as2keys !== state || state.data.page) return;
+  const item = document.querySelector("[data-testid=as2-item]")?.textContent;
+  for (const key of window.__as2early?.splice(0) ?? []) {
+    if (performance.now() - key.event.timeStamp > EARLY_MS) continue;
+    if (key.item === item) hear(state, key.event, key.target);
+    else if (state.data.map[nameKey(key.event)]) late(state);
+  }
+}
+
 export default function (component) {
   const state = (window.__as2keys = window.__as2keys || { calls: [], waiting: [], sent: {}, told: [] });
   if (!state.listen) {
@@ -191,26 +227,7 @@ export default function (component) {
       if (event.key === "Tab") state.tabbed = true;
       leavePopover(state, event);
       state.follow = undefined;
-      if (event.altKey || event.isComposing || !state.data) return;
-      const chord = event.ctrlKey || event.metaKey;
-      if (event.shiftKey && (chord || event.key.length > 1)) return;
-      const isMenu = holdsFocus(state) && event.target.matches("[role=combobox]");
-      if (event.key === "Enter" && event.target.matches("input") && !isMenu) setTimeout(() => event.target.blur(), 0);
-      const act = state.data.map[(chord ? "ctrl+" : "") + nameKey(event)];
-      const field = event.key === "/" && !chord && !state.data.silent && state.data.field;
-      if (!act && !field) return;
-      const target = event.composedPath()[0];
-      if (target.isContentEditable) return;
-      // not :focus-visible, which any key makes of a control that was clicked
-      if (event.key === " " && state.tabbed && target.matches && target.matches(CONTROL)) return;
-      if (target.matches && target.matches("input:not([type=checkbox]):not([type=radio]),textarea,select,[role=combobox],[role=slider]")) return;
-      const open = document.querySelectorAll("[role=dialog],[role=alertdialog],[role=listbox],[role=menu]");
-      if ([...open].some((e) => e.ariaModal !== "false" && !e.closest("[data-testid=stToastContainer]"))) return;
-      event.preventDefault();
-      event.stopImmediatePropagation();
-      if (field) return document.querySelector(field)?.select();
-      if (event.repeat) return;
-      take(state, act);
+      hear(state, event, event.composedPath()[0]);
     };
     window.addEventListener("keydown", state.listen, true);
     state.pointed = ({ target }) => {
@@ -258,7 +275,10 @@ export default function (component) {
     announce(state);
     if (isNext && state.tabbed) state.follow ??= findLabel(document.activeElement);
     if (isNext && state.follow) followRow(state, 20);
-    setTimeout(() => sendNext(state), 0);  // of two updates the older one may come last, and is cleaned up at once
+    setTimeout(() => {  // of two updates the older one may come last, and is cleaned up at once
+      hearEarly(state);
+      sendNext(state);
+    }, 0);
   };
   return newest(state.calls, call, use, () => {
     window.removeEventListener("keydown", state.listen, true);

@@ -16,8 +16,9 @@ one of the actions `ahead`. It is sent when that one is done, unless the list ch
 acts that left the front where nobody expected it: then none of those that wait is taken. While the page asks whether
 to go on (`cancels`), a click beside its buttons sends the action "cancel". `say`, if given, is read out by a screen
 reader whenever `doc` is another, and so are answers, results and reports on any page (voice.js). Whoever opens a
-popover by a key is led into it (popover.js). A letter of a layout without Latin ones counts by its place. The server
-still has to refuse an action whose `doc` is no longer shown.
+popover by a key is led into it (popover.js). A key that comes when Label shows an item and this is not there yet is
+kept (start.js), and counts if the same item is still shown. A letter of a layout without Latin ones counts by its
+place. The server still has to refuse an action whose `doc` is no longer shown.
 
 Keys that write a character, space among them, can be turned off for all pages (WCAG 2.2, 2.1.4): software that types
 what somebody says would set them off. The browser remembers it.

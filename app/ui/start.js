@@ -29,6 +29,13 @@
     setTimeout(() => document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click(), 0);
   });
 
+  // A key that is pressed when Label shows an item, but does not listen yet, waits for its listener (keys.js).
+  const early = (window.__as2early = []);
+  addEventListener("keydown", (event) => {
+    const item = document.querySelector("[data-testid=as2-item]"), keys = window.__as2keys;
+    if (item && (!keys || keys.data?.page)) early.push({ event, target: event.composedPath()[0], item: item.textContent });
+  }, true);
+
   const push = history.pushState.bind(history);
   history.pushState = (state, title, url) => {
     const from = new URL(location.href), to = new URL(url, from);

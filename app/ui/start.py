@@ -1,5 +1,5 @@
 """A script that every page gets before Streamlit's own. It names the server's address, keeps the history tidy and, on a
-phone, the side bar closed.
+phone, the side bar closed, and holds the keys that come before Label listens.
 
 Streamlit looks for its server below the page's own address first, so that a page opened by its link asks twice for what
 is not there. And it makes an entry in the browser's history of every change to a query parameter, which Back would have

@@ -9,6 +9,7 @@ the browser looks for them in the text that is left. A character without width (
 """
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from html import escape as escape
 
@@ -32,6 +33,13 @@ def plain(text: str) -> str:
     one_line = _SYMBOL.sub(lambda m: f"{m[0][0]}{WORD_JOINER}{m[0][1:]}", one_line)
     markdown = _MARKUP.sub(r"\\\1", one_line)
     return _LINE_START.sub(lambda m: f"{m[1]}{m[2][:-1]}\\{m[2][-1]}", markdown)
+
+
+def render_notes(notes: Sequence[str]) -> str:
+    """Markdown of a box: a single note as it is, several as a list. A box for each would push what matters off the
+    screen."""
+    texts = [plain(note) for note in notes]
+    return texts[0] if len(texts) == 1 else "\n".join(f"- {text}" for text in texts)
 
 
 def name_document(title: str, heading: str = "") -> str:

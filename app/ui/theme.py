@@ -13,6 +13,7 @@ BLUE = "#2a7bc8"  # returned; the accent's mid-tone
 GREEN = "#118866"  # correct and returned
 ORANGE = "#d2541c"  # correct and dropped
 GREY = "#7d818a"  # dropped, and secondary marks
+PADDING = {"left": 0, "top": 0, "right": 8, "bottom": 0}  # of a chart, in pixels: room for the last label of an axis
 
 _HERE = Path(__file__).parent
 

@@ -82,6 +82,24 @@ def read_labelled_sentences(home: Path, name: str) -> list[str]:
         return [text for (text,) in rows]
 
 
+PRESS_AT_ONCE = f"""new MutationObserver((_, observer) => {{
+  if (!document.querySelector('{ROW}[aria-current=true]')) return;
+  observer.disconnect();
+  document.body.dispatchEvent(new KeyboardEvent("keydown", {{ key: "a", bubbles: true, composed: true }}));
+}}).observe(document, {{ childList: true, subtree: true }})"""
+
+
+def test_a_key_pressed_as_soon_as_a_list_is_shown_counts(page, small, queue):
+    open_list(page, queue, "Early")
+    front = page.locator(f"{ROW}[aria-current=true]")
+    text = front.inner_text()
+    page.add_init_script(PRESS_AT_ONCE)
+    page.reload()
+    expect(page.locator(ACT)).to_have_count(1)
+    assert events(small.home, "Early") == [("correct", False)]
+    assert text.startswith(read_labelled_sentences(small.home, "Early")[0])
+
+
 def test_one_key_is_one_label_and_backspace_takes_it_back(page, queue, small):
     open_label(page, queue, "Keys")
     first = page.locator(f"{ITEM} mark").inner_text()

@@ -1,7 +1,7 @@
 """Fields in one line, an error below them, the product's name on a phone, and whose name a browser keeps."""
 
 import pytest
-from keyboard import wait_until_idle
+from keyboard import open_queue, wait_until_idle
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -45,6 +45,18 @@ def test_an_error_about_the_name_of_a_corpus_leaves_its_field_as_wide_as_it_was(
     small_page.get_by_role("button", name="Create").click()
     expect(small_page.get_by_text("A corpus needs a name")).to_be_visible()
     assert field.bounding_box()["width"] == width
+
+
+def test_at_a_zoom_of_200_percent_the_counts_leave_the_sentences_the_whole_width(small_page, small, small_worker):
+    open_queue(small_page, f"{small.url}/label?queue=tops&mode=list", '[data-testid="as2-candidate"]')
+    wait_until_idle(small_page)
+    item, counts = small_page.get_by_test_id("as2-item"), small_page.get_by_text("Labels in this corpus")
+    assert counts.bounding_box()["x"] > item.bounding_box()["x"] + item.bounding_box()["width"]
+    small_page.set_viewport_size({"width": 720, "height": 450})  # of 1440 x 900
+    small_page.wait_for_function(
+        """() => document.querySelector('[data-testid="as2-item"]').getBoundingClientRect().width > 500"""
+    )
+    assert counts.bounding_box()["x"] < 100
 
 
 @pytest.mark.parametrize("size", [{"width": 1280, "height": 800}, {"width": 390, "height": 844}])

@@ -16,7 +16,7 @@ from app.ui.errors import guard
 from app.ui.figures import draw_figures
 from app.ui.label.sidebar import draw_link_to_lists
 from app.ui.page import Frame
-from app.ui.text import format_percent, plain
+from app.ui.text import format_percent, plain, render_notes
 from app.ui.wording import describe_seconds, is_paused
 from app.versions import registry
 from app.versions.management import MAX_NOTE_CHARS
@@ -46,8 +46,8 @@ def draw_labels(view: Readiness) -> None:
         st.caption(describe_training_data(view))
     for problem in view.problems:
         st.info(plain(problem), icon=":material/checklist:")  # labels are missing, nothing is wrong
-    for warning in view.warnings:
-        st.warning(plain(warning), icon=":material/info:")
+    if view.warnings:
+        st.warning(render_notes(view.warnings), icon=":material/info:")
     if view.incomplete_ids:
         draw_link_to_lists("Label the held-out questions", view.incomplete_ids)
     if view.problems:
@@ -55,7 +55,8 @@ def draw_labels(view: Readiness) -> None:
             navigation.to("label", "Label sentences", queue=UNLABELLED)
             navigation.to("ask", "Ask and label")
             if not view.labels:
-                navigation.to("data", "Propose questions or import labels")
+                navigation.to("data", "Propose questions", view="proposals")
+                navigation.to("data", "Import labels", view="labels")
         if not view.labels:
             st.caption(
                 "There are three ways to get labels: type a question on **Ask** and label its sentences, let "

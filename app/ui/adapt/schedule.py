@@ -47,7 +47,7 @@ def draw_rule(frame: Frame) -> None:
             "version answers only once it is promoted. It is rejected if it is worse on the held-out questions, or "
             f"loses more than {MAX_FORGOTTEN_POINTS:g} points of AP on a frozen benchmark, a fixed set of other "
             "questions. "
-            "At night a worker has to run (`as2 worker`)."
+            "At night is between 1 and 5 o'clock, while the app or `as2 worker` runs."
         )
         if rule.refused:
             st.warning(f"The last automatic retrain could not start: {plain(rule.refused)}", icon=":material/block:")

@@ -8,7 +8,7 @@ import pandas as pd
 from altair.typing import ChartType
 
 from app.compare.comparison import RankerResult
-from app.ui.theme import BLUE, GREEN, GREY, ORANGE
+from app.ui.theme import BLUE, GREEN, GREY, ORANGE, PADDING
 from as2core.evaluation import Outcome
 from as2core.messages import format_signed
 
@@ -35,7 +35,9 @@ def build_interval_chart(results: Sequence[RankerResult], *, metric: str = "AP")
     bar = base.mark_rule(strokeWidth=2).encode(alt.X("low:Q"), y, alt.X2("high:Q"), color=colour, tooltip=tip)
     dot = base.mark_point(filled=True, size=90, opacity=1).encode(x, y, color=colour, tooltip=tip)
     number = base.mark_text(dy=-11, fontSize=11, color=GREY).encode(x, y, text=alt.Text("value:Q", format=".3f"))
-    return alt.layer(bar, dot, number).properties(height=max(60, ROW_HEIGHT * len(names) + 20), width="container")
+    return alt.layer(bar, dot, number).properties(
+        height=max(60, ROW_HEIGHT * len(names) + 20), width="container", padding=PADDING
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ def build_before_after_chart(rows: Sequence[Change], outcome: Outcome) -> ChartT
     numbers = base.mark_text(dy=-12, fontSize=11).encode(x, y, text="change:N", color=colour)
     layers = (way, was, now, numbers)
     return alt.layer(*([spread] if ends else []), *layers).properties(
-        height=max(70, 38 * len(frame) + 24), width="container"
+        height=max(70, 38 * len(frame) + 24), width="container", padding=PADDING
     )
 
 

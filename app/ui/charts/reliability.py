@@ -7,7 +7,7 @@ import altair as alt
 import pandas as pd
 from altair.typing import ChartType
 
-from app.ui.theme import BLUE, GREY
+from app.ui.theme import BLUE, GREY, PADDING
 from app.versions.evaluations import ReliabilityBin
 
 
@@ -31,4 +31,4 @@ def build_reliability_chart(before: Sequence[ReliabilityBin], after: Sequence[Re
         diagonal.mark_line(strokeDash=[4, 4], strokeWidth=1, color=GREY).encode(x, y),
         base.mark_line(strokeWidth=1.6).encode(x, y, colour),
         base.mark_point(filled=True, opacity=0.9).encode(x, y, colour, size, tooltip=tip),
-    ).properties(height=240, width="container")
+    ).properties(height=240, width="container", padding=PADDING)

@@ -10,7 +10,7 @@ from altair.typing import ChartType
 
 from app.compare.comparison import RankerResult
 from app.ui.charts.labels import find_shifts
-from app.ui.theme import BLUE, GREY
+from app.ui.theme import BLUE, GREY, PADDING
 from as2core.cost import pareto
 
 HEIGHT_PX, NARROW_WIDTH_PX, LETTER_PX, GAP_PX = 320, 380, 7, 9
@@ -62,7 +62,7 @@ def build_tradeoff_chart(
         .encode(x, y, text="ranker:N")
         for (right, dy), part in frame.groupby(["right", "dy"])
     ]
-    return alt.layer(line, bars, dots, *names).properties(height=HEIGHT_PX, width="container")
+    return alt.layer(line, bars, dots, *names).properties(height=HEIGHT_PX, width="container", padding=PADDING)
 
 
 def _place_names(frame: pd.DataFrame) -> list[float]:

@@ -12,7 +12,7 @@ import altair as alt
 import pandas as pd
 from altair.typing import ChartType
 
-from app.ui.theme import BLUE, GREY
+from app.ui.theme import BLUE, GREY, PADDING
 
 HEIGHT_PIXELS = 220
 Event = Mapping[str, Any]
@@ -29,7 +29,7 @@ def build_loss_chart(events: Sequence[Event]) -> ChartType | None:
     base = alt.Chart(frame)
     raw = base.mark_line(strokeWidth=1, opacity=0.45, color=GREY).encode(x, alt.Y("loss:Q", title="loss"), tooltip=tip)
     mean = base.mark_line(strokeWidth=2.4, color=BLUE, point=len(frame) == 1).encode(x, alt.Y("mean:Q"), tooltip=tip)
-    return alt.layer(raw, mean).properties(height=HEIGHT_PIXELS, width="container")
+    return alt.layer(raw, mean).properties(height=HEIGHT_PIXELS, width="container", padding=PADDING)
 
 
 def build_dev_chart(events: Sequence[Event]) -> ChartType | None:
@@ -59,7 +59,7 @@ def build_dev_chart(events: Sequence[Event]) -> ChartType | None:
     width = alt.condition(f"datum.layer == {json.dumps(layers[-1])}", alt.value(3), alt.value(1.6))
     lines = base.mark_line().encode(x, y, colour, strokeWidth=width)
     points = base.mark_point(filled=True, size=45, opacity=1).encode(x, y, colour, tooltip=tip)
-    return alt.layer(lines, points).properties(height=HEIGHT_PIXELS, width="container")
+    return alt.layer(lines, points).properties(height=HEIGHT_PIXELS, width="container", padding=PADDING)
 
 
 def _step_axis() -> alt.X:

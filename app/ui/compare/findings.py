@@ -110,7 +110,7 @@ def _draw_link(
         else:
             st.button(label, key="compare_label_none", icon=navigation.PAGES["label"], type="tertiary", disabled=True,
                       help=NOTHING_OPEN)  # fmt: skip
-            navigation.to("data", "Look for wrong labels", corpus=target.name, view="labels")
+            navigation.to("data", "Look for wrong labels", corpus=target.name, view="list")
         if with_labels:
             navigation.to("adapt", "Retrain with these questions", corpus=target.name, only=only)
     st.caption(describe_labels(with_labels, len(ids)) if is_open else f"{NOTHING_OPEN} {LEARNING}")

@@ -19,7 +19,7 @@ from app.ui.compare.cuts import draw_cuts
 from app.ui.compare.headline import MEANING, choose_pairs, describe_headline
 from app.ui.compare.names import count_questions, count_rankers, describe_raw_names, name_dataset
 from app.ui.compare.sweep import build_sweep_chart, describe_sweep, split_sweeps
-from app.ui.text import escape, format_time, plain, shorten
+from app.ui.text import escape, format_time, plain, render_notes, shorten
 from app.ui.wording import UNRANKED, describe_p, describe_test
 from as2core.evaluation import is_clear
 from as2core.messages import count, format_signed
@@ -54,8 +54,8 @@ def draw(view: ComparisonView, draw_below_table: Callable[[], None]) -> None:
     if headline:
         with st.container(key="compare_headline"):  # the keys' script has it read out
             st.markdown(f"**{plain(headline)}**", help=MEANING)
-    for note in merge_overlaps(view.notes):
-        st.info(plain(note), icon=":material/info:")
+    if notes := merge_overlaps(view.notes):
+        st.info(render_notes(notes), icon=":material/info:")
     _draw_table(view.distinct_results, metric)
     if view.full_names:
         st.caption("; ".join(f"{plain(name)}: {plain(full_name)}" for name, full_name in view.full_names.items()))

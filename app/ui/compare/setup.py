@@ -89,7 +89,7 @@ def _draw_absence() -> None:
             icon=":material/checklist:")  # fmt: skip
     with st.container(horizontal=True):
         navigation.to("label", "Label")
-        navigation.to("data", "Import a set")
+        navigation.to("data", "Import a set", view="labels")
 
 
 def _get_choice(wb: Workbench, data: str, setting: str) -> QuestionChoice:

@@ -14,7 +14,7 @@ from altair.typing import ChartType
 from app.compare.comparison import RankerResult
 from app.compare.sweeps import find_sweep_rankers, parse_ratio
 from app.ui.text import format_percent
-from app.ui.theme import BLUE
+from app.ui.theme import BLUE, PADDING
 from as2core.cost import pareto
 
 HEIGHT_PX, NARROW_WIDTH_PX = 300, 340  # of the plot; a wider one has more room
@@ -58,7 +58,7 @@ def build_sweep_chart(sweep: Sequence[RankerResult], *, metric: str, defaults: C
     dots = base.mark_point(filled=True, size=85, color=BLUE).encode(x, y, opacity, tooltip=tip)
     names = base.mark_text(dy=-13, fontSize=12, color=BLUE).encode(x, y, text="name:N")
     notes = base.mark_text(dy=16, fontSize=12, color=BLUE).encode(x, y, text="note:N")  # above, two would overlap
-    return alt.layer(band, line, dots, names, notes).properties(height=HEIGHT_PX, width="container")
+    return alt.layer(band, line, dots, names, notes).properties(height=HEIGHT_PX, width="container", padding=PADDING)
 
 
 def thin_labels(points: pd.DataFrame) -> list[str]:

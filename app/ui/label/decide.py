@@ -25,7 +25,7 @@ from app.ui.job import draw_cancel_or_retry, draw_live, draw_progress, draw_wait
 from app.ui.label.desk import DESK_KEY, Desk, Display, Pair
 from app.ui.page import Frame
 from app.ui.signin import fragment
-from app.ui.text import escape, plain
+from app.ui.text import escape, plain, render_notes
 from app.workbench.workbench import Workbench
 from as2core.deciding.text import describe_others
 from as2core.errors import As2Error
@@ -134,8 +134,8 @@ def draw_conclusion(wb: Workbench, desk: DecideDesk, job: JobView) -> None:
     """What is known so far, also by others' labels; the whole page is drawn again where its item is not wanted now."""
     if (course := desk.course) is None:
         return
-    for note in merge_overlaps(job.result.get("notes", ())):
-        st.info(plain(note), icon=":material/info:")
+    if notes := merge_overlaps(job.result.get("notes", ())):
+        st.info(render_notes(notes), icon=":material/info:")
     looks = count()
 
     def draw() -> None:

@@ -41,7 +41,8 @@ def draw(frame: Frame) -> None:
     url.put(question=desk.item.question_id if isinstance(desk, ListDesk) and desk.item is not None else None)
     dialog = get_overlay() if get_overlay() != "flag" or desk.pair is not None else ""
     _listen(page, desk, dialog)
-    work, side = st.columns([2.3, 1], gap="large")
+    with st.container(key="label_desk"):  # on a narrow page they stand one below the other (label.css)
+        work, side = st.columns([2.3, 1], gap="large")
     with work:
         _draw_notes(page, desk)
         with st.container(border=True):

@@ -5,7 +5,7 @@ from label_files import import_labels
 from pair_leases import find_lease
 
 from app.jobs.attempt import run_queued
-from app.labels import leasing, rules, seats
+from app.labels import annotation, leasing, rules, seats
 from app.labels.seats import Seat
 from app.ranking import score_job
 from app.worker import RUNNERS
@@ -69,6 +69,30 @@ def test_a_question_lost_to_another_is_passed_over_until_the_queue_ends(wb, long
     come_between(take_all)
     assert leasing.find_next_question(wb, Seat(long_lists, bob.id, "unlabelled", "bob")) is None
     assert seats.count_at_other_desks(wb, Seat(long_lists, bob.id, "unlabelled", "bob")) >= 3 * LIST_SIZE
+
+
+def test_a_list_that_another_is_at_is_not_given_for_what_they_have_labelled_already(wb, long_lists, ann, bob):
+    rules.set_rules(wb, long_lists, by=ann.id, overlap=2)
+    first = leasing.find_next_question(wb, Seat(long_lists, ann.id, "unlabelled", "ann"))
+    sentence_id = first.rows[0].sentence_id
+    annotation.give_label(
+        wb, question_id=first.question_id, sentence_id=sentence_id, annotator_id=ann.id, label="incorrect"
+    )
+    second = leasing.find_next_question(wb, Seat(long_lists, bob.id, "unlabelled", "bob"))
+    assert second.question != first.question
+    assert all(row.free for row in second.rows)
+    skips = [
+        second.question_id,
+        leasing.find_next_question(wb, Seat(long_lists, bob.id, "unlabelled", "b")).question_id,
+    ]
+    assert leasing.find_next_question(wb, Seat(long_lists, bob.id, "unlabelled", "bob"), skips) is None
+
+
+def test_a_list_of_which_another_is_at_one_sentence_is_given(wb, long_lists, ann, bob):
+    item = leasing.find_next_item(wb, Seat(long_lists, ann.id, "unlabelled", "ann"))
+    found = leasing.find_next_question(wb, Seat(long_lists, bob.id, "unlabelled", "bob"))
+    assert found.question_id == item.question_id
+    assert [row.sentence_id for row in found.rows if not row.free] == [item.sentence_id]
 
 
 def test_who_labels_sentences_gets_one_though_another_began_the_list_of_the_first(

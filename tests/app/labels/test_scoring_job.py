@@ -1,5 +1,8 @@
 """The job that ranks questions for the queues."""
 
+from collections import Counter
+
+from fake_models import write_version
 from queue_walks import iterate, walk
 from sqlalchemy import select
 from tower_texts import QUESTIONS
@@ -9,10 +12,11 @@ from app.jobs import queue as jobs
 from app.jobs.attempt import JobRun, run_queued
 from app.labels import leasing
 from app.labels.seats import Seat
-from app.ranking import next_question, score_job
+from app.ranking import next_question, score_job, scoring
+from app.versions import promotion
 from app.worker import RUNNERS
-from db.models import Run
-from db.repositories import question_lists, queues
+from db.models import ModelVersion, Run
+from db.repositories import question_lists, queues, versions
 from db.repositories import questions as rows
 
 
@@ -77,6 +81,46 @@ def test_a_scoring_job_for_some_questions_ranks_those_alone_whether_queued_or_no
     run_queued(wb, RUNNERS)
     assert jobs.load_job(wb, job.id).result == {"questions": 1}
     assert next_question.count_unranked(wb, seat) == 1
+
+
+def promote_at_first_question(wb, monkeypatch, name):
+    """Another version is promoted while the job ranks its first question."""
+    rank = scoring.rank_question
+
+    def rank_and_promote(*args):
+        monkeypatch.setattr(scoring, "rank_question", rank)
+        promotion.promote(wb, name)
+        return rank(*args)
+
+    monkeypatch.setattr(scoring, "rank_question", rank_and_promote)
+
+
+def test_a_version_that_is_no_longer_in_use_ranks_no_further_questions(wb, scored, monkeypatch):
+    for name in ("towers-1", "towers-2"):
+        path = write_version(wb.settings.versions_dir / name)
+        with wb.write() as s:
+            versions.add_version(s, name, kind="cascade", path=str(path), state="candidate", now=wb.clock())
+    promotion.promote(wb, "towers-1")
+    promote_at_first_question(wb, monkeypatch, "towers-2")
+    run_queued(wb, RUNNERS)
+    with wb.read() as s:
+        ranked = s.scalars(select(ModelVersion.name).join(Run, Run.version_id == ModelVersion.id)).all()
+    assert Counter(ranked) == {"cascade": len(QUESTIONS), "towers-1": 1, "towers-2": len(QUESTIONS)}
+
+
+def test_new_questions_are_ranked_by_the_version_in_use_at_their_turn(wb, towers, monkeypatch):
+    path = write_version(wb.settings.versions_dir / "towers-1")
+    with wb.write() as s:
+        versions.add_version(s, "towers-1", kind="cascade", path=str(path), state="candidate", now=wb.clock())
+        for i, q in enumerate(QUESTIONS):
+            rows.add_question(s, towers.id, q, external_id=f"q{i}", origin="imported", now=wb.clock())
+    job = score_job.start_scoring(wb, towers.id)
+    promote_at_first_question(wb, monkeypatch, "towers-1")
+    run_queued(wb, RUNNERS)
+    assert jobs.load_job(wb, job.id).result == {"questions": len(QUESTIONS)}
+    with wb.read() as s:
+        ranked = s.scalars(select(ModelVersion.name).join(Run, Run.version_id == ModelVersion.id)).all()
+    assert Counter(ranked) == {"cascade": 1, "towers-1": len(QUESTIONS) - 1}
 
 
 def test_a_scoring_job_ranks_what_is_new_after_another_question_was_asked(wb, towers):

@@ -13,7 +13,7 @@ def test_labels_go_in_and_come_out_as_they_were(as2, as2_json, label_file, tmp_p
     done = as2_json("labels", "import", label_file)
     assert (done["new"], done["questions"], done["malformed"]) == (2, 1, [])
     code, _, err = as2("labels", "export", tmp_path / "out.jsonl")
-    assert code == 0 and "kestrel: 1 question with 2 labels as jsonl in " in err
+    assert code == 0 and "kestrel: 1 question with 2 labelled pairs as jsonl in " in err
     assert json.loads((tmp_path / "out.jsonl").read_text()) == QUESTION
 
 
@@ -77,7 +77,7 @@ def test_labels_go_to_another_tool_and_come_back_and_records_are_told_by_number(
     as2("labels", "import", label_file, "--annotator", "ann")
     file = tmp_path / "tasks.json"
     code, _, err = as2("labels", "export", file, "--format", "label-studio")
-    assert code == 0 and "kestrel: 1 question with 2 labels as label-studio in " in err
+    assert code == 0 and "kestrel: 1 question with 2 labelled pairs as label-studio in " in err
     tasks = json.loads(file.read_text())
     assert [t["annotations"][0]["completed_by"] for t in tasks] == [{"email": "ann"}] * 2
     assert all(0 <= t["predictions"][0]["score"] <= 1 for t in tasks)

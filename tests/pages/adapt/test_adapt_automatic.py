@@ -17,6 +17,10 @@ def test_a_retrain_by_itself_is_off_until_it_is_wanted(wb):
     assert retrain_rule.load_rule(wb, TOWERS) == retrain_rule.RetrainRule(after=40, at_night=False)
 
 
+def test_the_app_counts_as_what_has_to_run_at_night(wb):
+    assert "between 1 and 5 o'clock, while the app or `as2 worker` runs" in texts(open_adapt({"corpus": "Towers"}))
+
+
 def test_a_change_of_automatic_retraining_leaves_what_others_set_meanwhile_and_shows_it(wb):
     at = open_adapt({"corpus": "Towers"})
     retrain_rule.set_rule(wb, TOWERS, after=50)

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from urllib.parse import parse_qsl
 
 import pytest
 import stored
@@ -52,6 +53,12 @@ def handbook(wb):
     return ensure_handbook(wb)
 
 
+def test_where_nothing_is_labelled_links_lead_to_proposed_questions_and_to_the_import(wb, handbook):
+    links = [link.proto for link in open_adapt({"corpus": "handbook"}).get("page_link")]
+    views = {link.label: dict(parse_qsl(link.query_string)).get("view") for link in links}
+    assert (views["Propose questions"], views["Import labels"]) == ("proposals", "labels")
+
+
 def test_prepared_labels_stand_above_what_is_missing_until_all_are_accepted(wb, handbook):
     at = open_adapt({"corpus": "handbook"})
     assert not at.error
@@ -93,6 +100,12 @@ def test_warnings_do_not_block(wb):
     assert "held out, too few to judge by. So the result is checked on training questions, too" in texts(at)
     assert not at.info  # the shipped model does not know these questions
     assert not at.button(key="adapt_start").disabled
+
+
+def test_what_to_be_wary_of_stands_in_one_box(wb, monkeypatch):
+    view = replace(readiness.check_readiness(wb, THINGS), warnings=("Few, 2 * 3.", "Old."))
+    monkeypatch.setattr(adapt_page, "_check_readiness", lambda *_: view)
+    assert [w.value for w in open_adapt().warning] == ["- Few, 2 \\* 3.\n- Old."]
 
 
 def test_held_out_questions_that_lack_a_kind_of_label_are_one_press_away(wb, monkeypatch):

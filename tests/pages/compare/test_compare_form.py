@@ -34,6 +34,12 @@ def test_a_comparison_starts_with_what_was_chosen_and_lands_in_the_address(wb):
     assert at.query_params["job"] == str(stored.jobs(wb)[-1].id)
 
 
+def test_without_a_labelled_set_a_link_leads_to_the_import_of_one(wb, monkeypatch):
+    monkeypatch.setattr(question_sets, "list_datasets", lambda wb: [])
+    [link] = [x.proto for x in open_page("compare").get("page_link") if x.proto.label == "Import a set"]
+    assert "view=labels" in link.query_string
+
+
 def test_a_ranking_of_ones_own_is_uploaded_chosen_and_matched_and_a_bad_one_says_its_line(wb):
     at = open_page("compare", {"corpus": "things"})
     at = at.file_uploader(key="compare_own_file_0").set_value([("bad.run", b"q1 Q0 d1\n", "text/plain")]).run()

@@ -43,6 +43,14 @@ def test_the_table_shows_the_names_and_the_intervals_too(wb, job):
     assert shown.value.columns[0] == "ranker"
 
 
+def test_several_notes_stand_in_one_box_and_one_stands_alone(wb, job):
+    for notes, shown in ((["a * b", "two"], "- a \\* b\n- two"), (["one"], "one")):
+        with wb.write() as s:
+            row = s.get(Job, job)
+            row.result = {**row.result, "notes": notes}
+        assert [box.value for box in open_comparison(job).info] == [shown]
+
+
 def test_errors_are_grouped_and_a_click_leads_to_the_label_queue_of_those_questions_alone(wb, job):
     at = open_comparison(job)
     at = at.selectbox(key="compare_findings_ranker").set_value("rr").run()
@@ -310,8 +318,9 @@ def test_questions_whose_candidates_all_have_labels_cannot_be_labelled_but_looke
     jsonl.write(complete, file)
     at = open_comparison(job)
     at = at.selectbox(key="compare_findings_ranker").set_value("rr").run()
-    labels = [x.proto.label for x in at.get("page_link")]
-    assert not [x for x in labels if x.startswith("Label candidates")] and "Look for wrong labels" in labels
+    links = {x.proto.label: dict(parse_qsl(x.proto.query_string)) for x in at.get("page_link")}
+    assert not [label for label in links if label.startswith("Label candidates")]
+    assert links["Look for wrong labels"] == {"corpus": "things", "view": "list"}
     assert at.button(key="compare_label_none").disabled
     assert "Every candidate of these questions has a label." in texts(at)
 

@@ -205,6 +205,19 @@ def test_where_no_held_out_question_has_both_kinds_of_labels_the_two_texts_agree
     assert any(w.startswith(f"{len(parts.incomplete)} questions are held out (") for w in warnings)
 
 
+@pytest.mark.parametrize(
+    ("choice", "filters"),
+    [
+        ({"since": "2099-01-01"}, "from 2099-01-01 on"),
+        ({"annotators": ("ann",), "kinds": ("imported",)}, "by ann, imported from a file"),
+    ],
+)
+def test_where_the_chosen_labels_are_none_the_choice_is_named(wb, corpus_id, choice, filters):
+    settings = RetrainSettings(choice=LabelSelection(**choice))
+    [problem] = readiness.check_readiness(wb, corpus_id, settings).problems
+    assert problem == f"No sentence has a correct or incorrect label {filters}: choose more of the labels."
+
+
 def test_a_disk_without_room_for_the_checkpoints_is_told_before_the_start(wb, monkeypatch):
     corpus, ready = readiness_of(wb, made_up(8))
     assert not any("The disk has" in w for w in ready.warnings)

@@ -8,10 +8,13 @@ import pytest
 
 from app.compare.comparison import Figure, RankerResult
 from app.ui.charts.intervals import Change, build_before_after_chart, build_difference_chart, build_interval_chart
+from app.ui.charts.reliability import build_reliability_chart
 from app.ui.charts.slope import build_move_chart, build_slope_chart
 from app.ui.charts.tradeoff import build_tradeoff_chart
 from app.ui.charts.training import build_dev_chart, build_loss_chart
+from app.ui.compare.sweep import build_sweep_chart
 from app.ui.theme import BLUE, GREEN, ORANGE
+from app.versions.evaluations import ReliabilityBin
 from as2core.evaluation import Outcome
 
 ROWS = [
@@ -32,6 +35,17 @@ def test_rankers_without_a_cost_are_left_out_of_the_trade_off():
     assert build_tradeoff_chart(ROWS[:1]) is None
     assert "datum.value > 1 ? ''" in str(build_tradeoff_chart(ROWS).to_dict())  # no label above what a metric can be
     assert set(data(build_tradeoff_chart(ROWS, cost="seconds"), "ranker")) == {r.ranker for r in ROWS}
+
+
+def test_the_last_label_of_an_axis_has_room():
+    rows = [Change("AP", 0.70, 0.74)]
+    events = [{"kind": "step", "step": s, "loss": 1.0} for s in (1, 2)]
+    evaluations = [{"kind": "eval", "step": s, "dev_ap": {"lm": 0.7}} for s in (1, 2)]
+    bins = [ReliabilityBin(0.5, 0.5, 10)]
+    charts = [build_interval_chart(ROWS), build_before_after_chart(rows, Outcome.BETTER), build_tradeoff_chart(ROWS)]
+    charts += [build_sweep_chart(ROWS[1:], metric="AP"), build_reliability_chart(bins, bins)]
+    charts += [build_loss_chart(events), build_dev_chart(evaluations)]
+    assert {chart.to_dict()["padding"]["right"] for chart in charts} == {8}
 
 
 def list_names(chart):
