@@ -114,8 +114,8 @@ class Heading(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Document:
     """A document: plain text, paragraphs divided by a blank line. `verbatim`: the (start, end) of what is no prose, as
-    a program; it is not split into sentences. `headings`: those of its sections. `is_numbered`: it is a row that its
-    file gives no id, and its id is made of the row's number."""
+    a program; it is not split into sentences. `headings`: those of its sections. `rows`: the (start, end) of each row
+    of a table. `is_numbered`: it is a row that its file gives no id, and its id is made of the row's number."""
 
     id: str
     title: str
@@ -124,6 +124,7 @@ class Document:
     meta: dict[str, str] = field(default_factory=dict)
     verbatim: tuple[Span, ...] = ()
     headings: tuple[Heading, ...] = ()
+    rows: tuple[Span, ...] = ()
     is_numbered: bool = False
 
 

@@ -1,4 +1,4 @@
-"""What a parser makes of a document: its paragraphs in order, and which of them are headings or programs."""
+"""What a parser makes of a document: its paragraphs in order, and which are headings, programs or rows of tables."""
 
 from collections.abc import Iterator, Sequence
 from enum import Enum
@@ -10,7 +10,7 @@ BLOCK_END = "\n\n"
 
 
 class BlockKind(Enum):
-    PROSE, HEADING, PROGRAM = range(3)
+    PROSE, HEADING, PROGRAM, ROW = range(4)
 
 
 class Block(NamedTuple):
@@ -19,6 +19,10 @@ class Block(NamedTuple):
     text: str
     kind: BlockKind = BlockKind.PROSE
     level: int = 0
+
+    @property
+    def is_text(self) -> bool:
+        return self.kind in (BlockKind.PROSE, BlockKind.ROW)
 
 
 def drop_title(title: str, blocks: Sequence[Block]) -> list[Block]:
@@ -31,9 +35,9 @@ def join_blocks(blocks: Sequence[Block]) -> str:
     return BLOCK_END.join(block.text for block in blocks)
 
 
-def locate_programs(blocks: Sequence[Block]) -> tuple[Span, ...]:
-    """Where they stand in the text that `join_blocks` makes of all."""
-    return tuple(span for block, span in _locate(blocks) if block.kind is BlockKind.PROGRAM)
+def locate_blocks(blocks: Sequence[Block], kind: BlockKind) -> tuple[Span, ...]:
+    """Where those of a kind stand in the text that `join_blocks` makes of all."""
+    return tuple(span for block, span in _locate(blocks) if block.kind is kind)
 
 
 def locate_headings(blocks: Sequence[Block]) -> tuple[Heading, ...]:

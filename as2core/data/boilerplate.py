@@ -146,7 +146,7 @@ def drop_boilerplate(title: str, blocks: Sequence[Block]) -> list[Block]:
     after: re.Pattern[str] | None = None  # what goes with the line that was left out last
     for block in blocks:
         line = _read_line(block)
-        is_prose = block.kind is BlockKind.PROSE
+        is_prose = block.is_text
         if _OPINION.fullmatch(line):
             after = _VOTES
         elif is_prose and not is_about_cookies and _COOKIES.match(line):
@@ -158,7 +158,7 @@ def drop_boilerplate(title: str, blocks: Sequence[Block]) -> list[Block]:
         elif not line or not (_is_around_text(line) if is_prose else _HEADING.fullmatch(line)):
             after = None
             remaining.append(block)
-    return remaining if any(block.kind is BlockKind.PROSE for block in remaining) else list(blocks)
+    return remaining if any(block.is_text for block in remaining) else list(blocks)
 
 
 def _read_line(block: Block) -> str:
@@ -194,7 +194,7 @@ def drop_mail_footers(blocks: Sequence[Block]) -> list[Block]:
     remaining: list[Block] = []
     is_closed = False  # by the line before
     for block in blocks[:end]:
-        line = _read_line(block) if block.kind is BlockKind.PROSE else ""
+        line = _read_line(block) if block.is_text else ""
         is_name = is_closed and _NAME.fullmatch(line) is not None
         if block.text.strip():
             is_closed = _CLOSING.fullmatch(line) is not None and any(b.text.strip() for b in remaining)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
-from as2core.data.blocks import Block, drop_title, join_blocks, locate_headings, locate_programs
+from as2core.data.blocks import Block, BlockKind, drop_title, join_blocks, locate_blocks, locate_headings
 from as2core.data.html import html_blocks
 from as2core.data.line_ends import join_divided_words
 from as2core.data.mail import mail_blocks
@@ -236,7 +236,13 @@ def _make_document(
     if len(text) > MAX_DOCUMENT_CHARS:
         raise UnreadableFile(f"its text has more than {MAX_DOCUMENT_CHARS:,} characters; divide it")
     return Document(
-        docid, title[:MAX_TITLE_CHARS], text, "", meta or {}, locate_programs(blocks), locate_headings(blocks)
+        docid,
+        title[:MAX_TITLE_CHARS],
+        text,
+        meta=meta or {},
+        verbatim=locate_blocks(blocks, BlockKind.PROGRAM),
+        headings=locate_headings(blocks),
+        rows=locate_blocks(blocks, BlockKind.ROW),
     )
 
 

@@ -84,8 +84,8 @@ def html_blocks(
     drop_parts_around(root)
     drop_links(root)
     article_blocks = _walk(root)
-    has_prose = any(block.kind is BlockKind.PROSE for block in article_blocks)
-    return title, _drop_title_line(title, drop_boilerplate(title, article_blocks if has_prose else whole))
+    has_text = any(block.is_text for block in article_blocks)
+    return title, _drop_title_line(title, drop_boilerplate(title, article_blocks if has_text else whole))
 
 
 def _drop_title_line(title: str, blocks: list[Block]) -> list[Block]:
@@ -232,6 +232,7 @@ def _walk(root: "_Element") -> list[Block]:
     """Blocks in order, "- " before list items, which stay together as one paragraph."""
     blocks: list[str] = []
     headings: dict[int, int] = {}  # position in `blocks` -> level
+    rows: set[int] = set()  # positions in `blocks`
     line: list[str] = []
     item = False
     cells = 0  # that are open
@@ -271,14 +272,17 @@ def _walk(root: "_Element") -> list[Block]:
                 flush()
                 if tag in HEADING_TAGS and not is_item:
                     headings.update(dict.fromkeys(range(first, len(blocks)), int(tag[1])))
+                if tag == "tr" and len(blocks) == first + 1 and CELL_END in blocks[first]:
+                    rows.add(first)
             cells -= is_cell
         if element is not root:
             line.append(element.tail or "")
 
     visit(root)
     flush()
+    kinds = dict.fromkeys(headings, BlockKind.HEADING) | dict.fromkeys(rows, BlockKind.ROW)
     return [
-        Block(text, BlockKind.HEADING, headings[i]) if i in headings else Block(text)
+        Block(text, kinds.get(i, BlockKind.PROSE), headings.get(i, 0))
         for i, text in enumerate(blocks)
         if text.lower() not in _BOX_NAMES
     ]

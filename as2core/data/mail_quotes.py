@@ -230,7 +230,7 @@ def _divide_questions(blocks: Sequence[Block]) -> tuple[list[str], list[Block]]:
     questions: list[str] = []
     rest: list[Block] = []
     for block in blocks:
-        if block.kind is not BlockKind.PROSE or "?" not in block.text:
+        if not block.is_text or "?" not in block.text:
             rest.append(block)
             continue
         sentences = _SENTENCE_END.split(block.text)

@@ -84,7 +84,7 @@ class _Reader:
             self._is_cell = True
         elif token.type == "table_close":
             for row in _join_rows(self._rows):
-                self._add(Block(row))
+                self._add(Block(row, BlockKind.ROW))
             self._rows, self._is_cell = [], False
         elif token.type in ("fence", "code_block"):
             self._read_program(token)

@@ -24,7 +24,7 @@ _AROUND_TEXT = frozenset(
     article-votes article-vote article-more-questions article-return-to-top intercom-reaction-picker
     article-attachments pageSection related-articles recent-articles jp-relatedposts sharedaddy article-share
     entry-footer footer site-footer page-footer printfooter catlinks powered-by-zendesk skip-links linenos linenodiv
-    tabbed-labels""".split()
+    tabbed-labels navheader navfooter""".split()
 )
 _BLOCK_TAGS = frozenset("div section article main ol ul li dl p table td tr".split())
 _MARKS = frozenset(  # within a line, too

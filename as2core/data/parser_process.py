@@ -133,10 +133,10 @@ def _read(file: IO[bytes], size: int) -> bytes:
 
 
 def _read_document(fields: dict) -> Document:
-    verbatim = tuple((start, end) for start, end in fields["verbatim"])
+    verbatim, rows = (tuple((start, end) for start, end in fields[name]) for name in ("verbatim", "rows"))
     headings = tuple(Heading(*values) for values in fields["headings"])
     texts = fields["id"], fields["title"], fields["text"]
-    return Document(*texts, "", fields["meta"], verbatim, headings, fields["is_numbered"])
+    return Document(*texts, "", fields["meta"], verbatim, headings, rows, fields["is_numbered"])
 
 
 def _write_document(document: Document) -> dict[str, object]:
@@ -147,6 +147,7 @@ def _write_document(document: Document) -> dict[str, object]:
         "meta": dict(document.meta),
         "verbatim": document.verbatim,
         "headings": document.headings,
+        "rows": document.rows,
         "is_numbered": document.is_numbered,
     }
 

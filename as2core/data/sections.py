@@ -1,4 +1,4 @@
-"""The sentences of a document, each with what announces it (decisions 90 and 104)."""
+"""The sentences of a document, each with what announces it (decisions 90, 104 and 108)."""
 
 import re
 from collections import Counter, deque
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from as2core.data.table_cells import CELL_END
 from as2core.text import begins_item, split_sentences, tokenize
 from as2core.types import Document, Sentence
 
@@ -13,12 +14,15 @@ SPLIT_RULES = 1  # counts the changes of what a text is divided into, so that wh
 MAX_HEADING_CHARS = 200  # a longer one is prose that was marked as a heading for its looks; of a question, too
 MAX_OPENING_CHARS = 400  # of all that stands before a sentence
 MAX_LIST_CHARS = 200  # of items in one sentence, with what stands before them, unless that is half of it
+MAX_ROW_CHARS = 400  # of a row of a table that is one sentence
+MAX_KEY_CHARS = 100  # of a row's first cell that stands before all of its sentences
 MAX_LINE_HEADING_WORDS = 8  # of a line that nothing but its looks marks as a heading
 LEAD_IN_END = ":"
 _JOINT = re.compile(r"[.:!?] ")  # between a heading and what stands behind it
 _LINE_HEADING = re.compile(r"(?!(?:Fig|Figure|Table)\b)[^\W_a-z](?:[^\n|]*[^\W_])?[)\]:]?")
 _PROSE_END = re.compile(r"[.!?][\"'\u201d\u2019)\]]*$")
 _ITEM_END = re.compile(r"(?:[.,;:!?]|\b(?:and|or))$")  # that needs no mark between it and the next item
+_TABLE_NUMBER = re.compile(r"Table [\dA-Z]+(?:[.-]\d+)*[.:]?(?:\s+|$)")  # "Table 3.1. "
 _LINE_REST = re.compile(r"[ \t]*\n")
 _SECTION_NUMBER = re.compile(r"^(?:[A-Z]\.)?(?:\d{1,3}\.)+(?:\d{1,3})?\s+")  # "1.3. ", "2.1 ", "B.3. "
 
@@ -35,6 +39,9 @@ def split_document(document: Document) -> list[Sentence]:
     - What ends with a colon: "To undo this, run: git reset".
 
     A short list behind one of these is one sentence with it, "Bring: a pen; paper", a longer one several, each with it.
+
+    A row of a table is one sentence, with the table's title before it, or else the section's heading: "Opening hours:
+    Store: Lund | Saturday: 9:00-14:00". Of a long row each sentence has the first cell before it.
     """
     return _Splitter(document).split()
 
@@ -45,7 +52,9 @@ class _Splitter:
     def __init__(self, document: Document) -> None:
         self._title, self._text = document.title, document.text
         self._headings = deque(h for h in document.headings if h.end - h.start <= MAX_HEADING_CHARS)
-        spans = sorted((*document.verbatim, *((h.start, h.end) for h in self._headings)))
+        self._row_ends = dict(document.rows)
+        short_rows = ((start, end) for start, end in document.rows if end - start <= MAX_ROW_CHARS)
+        spans = sorted((*document.verbatim, *((h.start, h.end) for h in self._headings), *short_rows))
         parts = split_sentences(self._text, spans)
         sizes = Counter(s.paragraph for s in parts)
         self._ends = {s.paragraph: s.start for s in parts if sizes[s.paragraph] > 1}
@@ -56,6 +65,7 @@ class _Splitter:
         self._rest = deque(parts)
         self._above: dict[int, str] = {}  # level -> the heading in force
         self._opening: Sentence | None = None
+        self._above_rows: str | None = None  # what stands before each row of the table that begins or is read
         self._sentences: list[Sentence] = []
 
     def split(self) -> list[Sentence]:
@@ -64,8 +74,16 @@ class _Splitter:
             if self._is_heading(s):
                 self._begin_section(s)
                 continue
+            if _TABLE_NUMBER.fullmatch(s.text):
+                continue
             s = self._name_section_of(s)
-            if self._opening and self._is_item(s):
+            if s.start in self._row_ends:
+                self._read_row(s)
+                continue
+            self._above_rows = None
+            if self._is_table_title(s):
+                self._open_table(s)
+            elif self._opening and self._is_item(s):
                 self._read_list(self._opening, s)
             elif self._opens(s):
                 self._open(s)
@@ -83,13 +101,15 @@ class _Splitter:
         name = _name_section(s.text, self._title)
         self._above = {level: n for level, n in self._above.items() if level < heading.level}
         self._opening = self._name_section_of(s) if name else None
+        self._above_rows = None
         self._above[heading.level] = name
 
     def _name_section_of(self, s: Sentence) -> Sentence:
         return replace(s, heading=next(reversed(self._above.values()), ""))
 
     def _is_item(self, s: Sentence) -> bool:
-        return begins_item(self._text, s) and not s.text.endswith("?") and not self._is_heading(s)
+        is_other = s.text.endswith("?") or s.start in self._row_ends or self._is_heading(s)
+        return begins_item(self._text, s) and not is_other
 
     def _opens(self, s: Sentence) -> bool:
         return s.start in self._lines or self._is_question(s) or _is_lead_in(s)
@@ -105,6 +125,32 @@ class _Splitter:
             self._sentences.append(waiting)
             waiting = None
         self._opening = _stand_before(waiting, s) if waiting else s
+
+    def _is_table_title(self, s: Sentence) -> bool:
+        """A line above a table that is no sentence."""
+        is_above = bool(self._rest) and self._rest[0].start in self._row_ends and not self._is_item(s)
+        return is_above and len(s.text) <= MAX_HEADING_CHARS and not _is_lead_in(s) and not _PROSE_END.search(s.text)
+
+    def _open_table(self, title: Sentence) -> None:
+        self._above_rows = _TABLE_NUMBER.sub("", title.text)
+        self._open(replace(title, text=self._above_rows))
+
+    def _read_row(self, first: Sentence) -> None:
+        """What waits stands before the first row of a table, as before any sentence."""
+        if self._above_rows is None:
+            self._above_rows = first.heading
+        end = self._row_ends[first.start]
+        key = first.text.partition(CELL_END)[0]
+        rest: list[Sentence] = []
+        while self._rest and self._rest[0].start < end:
+            s = self._name_section_of(self._rest.popleft())
+            rest.append(replace(s, text=f"{key}{CELL_END}{s.text}") if len(key) <= MAX_KEY_CHARS else s)
+        others = [first, *rest]
+        if self._opening:
+            self._sentences.append(_stand_before(self._opening, others.pop(0)))
+            self._opening = None
+        above = self._above_rows
+        self._sentences += [replace(s, text=_join_heading(above, s.text)) if above else s for s in others]
 
     def _read_list(self, lead_in: Sentence, first: Sentence) -> None:
         """In one piece if it is short. Otherwise items that are sentences stand apart, others in pieces."""

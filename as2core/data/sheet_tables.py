@@ -126,7 +126,7 @@ class _Reader:
     def _take_names(self, names: dict[int, str], header: Row | None) -> None:
         """A header that no row needed is a row itself."""
         if self.header is not None:
-            self.blocks.insert(self.header_place, Block(CELL_END.join(_list_texts(self.header))))
+            self.blocks.insert(self.header_place, Block(CELL_END.join(_list_texts(self.header)), BlockKind.ROW))
         self.names, self.header, self.header_place = names, header, len(self.blocks)
 
     def _is_line(self, row: Row) -> bool:
@@ -143,7 +143,7 @@ class _Reader:
 
     def _add_row(self, row: Row) -> None:
         names = [self._name_column(column, cell.width) for column, cell in row.cells.items()]
-        self.blocks.append(Block(CELL_END.join(name_cells(names, _list_texts(row)))))
+        self.blocks.append(Block(CELL_END.join(name_cells(names, _list_texts(row))), BlockKind.ROW))
         self.header = None if any(names) else self.header
 
     def _name_column(self, column: int, width: int) -> str:

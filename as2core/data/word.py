@@ -90,7 +90,7 @@ def _choose_unconfirmed(blocks: Sequence[Block], lines: Sequence[str]) -> str:
 
 def _is_contact(block: Block) -> bool:
     is_line = len(block.text) <= _MAX_HEADING_CHARS and not block.text.endswith(_SENTENCE_ENDS)
-    return is_line and block.kind is BlockKind.PROSE and _CONTACT.search(block.text) is not None
+    return is_line and block.is_text and _CONTACT.search(block.text) is not None
 
 
 def _convert_to_html(content: bytes) -> str:

@@ -47,7 +47,7 @@ def test_the_rows_of_a_workbook_answer_questions_by_words(wb, parts):
     assert done.partly_read_files == ("spare_parts.xlsx",)
     assert done.notes == (("spare_parts.xlsx", UNREAD_COLUMNS.format("owner")),)
     found = asking.ask(wb, parts.id, "What does part 4711 cost?")
-    row = "Part: 4711 | Description: Seal ring | Price: 12.50 EUR"
+    row = "Spare parts: Part: 4711 | Description: Seal ring | Price: 12.50 EUR"
     assert row in [candidate.text for candidate in found.candidates]
     listed = [(d.title, d.source) for d in documents.list_documents(wb, parts.id)]
     assert listed == [("Parts", "spare_parts.xlsx"), ("How do I pay?", "spare_parts.xlsx")]

@@ -30,7 +30,10 @@ def find_child(parser):
 def test_a_document_is_parsed_as_in_this_process(parser):
     for suffix, content in (
         (".md", b"---\ntitle: A\nby: me\n---\n# Head\n\nSome *text*.\n\n## Part\n\n```\nrun()\n```"),
-        (".html", "<html><head><title>T</title></head><body><p>Gr\u00fc\u00dfe.</p></body></html>".encode()),
+        (
+            ".html",
+            "<html><head><title>T</title></head><body><p>Gr\u00fc\u00dfe.</p><table><tr><td>a<td>b</table></body></html>".encode(),
+        ),
         (".eml", b"From: Ann\nSubject: Hours\n\nIt is open.\n\n> Are you open?\n"),
     ):
         assert parser.parse("a/b\ud800", suffix, content) == parse_single("a/b\ud800", suffix, content)

@@ -163,7 +163,7 @@ def test_lines_that_stand_out_are_headings_of_the_rows_below():
     assert [(s.heading, s.text) for s in split_document(document)] == [
         ("Fasteners", "Fasteners: Part: 1 | Name: Bolt | Price: 2.5"),
         ("Seals", "Seals: Part: 2 | Name: Ring | Price: 9"),
-        ("Seals", "Call | 01"),
+        ("Seals", "Seals: Call | 01"),
     ]
 
 

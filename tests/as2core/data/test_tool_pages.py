@@ -168,7 +168,11 @@ def test_a_page_of_google_docs_has_its_title_its_bold_header_and_no_comments():
     text = f"<p class='c7 title'>Handbook</p><h1>Keys</h1><p>They hang{mark} here.</p><table>{table}</table>"
     document = read_page(f"<body class='c3 doc-content'>{text}{note}{comment}</body>", style)
     assert document.title == "Handbook"
-    assert [s.text for s in split_document(document)] == ["Keys: They hang here.", "Door: Lab | Key: K7", "In writing."]
+    assert [s.text for s in split_document(document)] == [
+        "Keys: They hang here.",
+        "Keys: Door: Lab | Key: K7",
+        "In writing.",
+    ]
 
 
 def test_a_page_that_libreoffice_saved_is_read_without_its_title_its_heads_and_feet():
