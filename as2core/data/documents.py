@@ -22,7 +22,7 @@ from as2core.data.pdf import pdf_text
 from as2core.data.rule_lines import drop_rule_lines
 from as2core.data.sheet_tables import find_records, read_blocks
 from as2core.data.slides import slide_blocks
-from as2core.data.source import Problem, describe_problem, iterate_lines, read_bytes, read_lines, read_text
+from as2core.data.source import Problem, describe_problem, iterate_lines, parse_json, read_bytes, read_lines, read_text
 from as2core.data.spreadsheet import DELIMITERS, TEXT_COLUMNS, TITLE_COLUMNS, find_header, names_delimiter
 from as2core.data.titles import choose_sheet_title, choose_title, find_confirmed_title, is_default_sheet
 from as2core.data.unpacking import MAX_LINE_BYTES, TooLarge
@@ -268,7 +268,7 @@ def _read_jsonl(stem: str, content: bytes, report: OnProblem) -> Iterator[Docume
         try:
             if len(line) > MAX_LINE_BYTES:
                 raise ValueError(f"it has more than {MAX_LINE_BYTES / 1e6:,.0f} MB; divide it")
-            record = json.loads(line)
+            record = parse_json(line)
             if not isinstance(record, dict):
                 raise ValueError("not a JSON object")
             if "candidates" in record:

@@ -61,7 +61,10 @@ def test_ratings_of_known_sentences_are_read_too(wb):
     [
         (make_book([]), "mine.xlsx: its sheets are empty"),
         (make_book([["Question"], ["Who painted it?"]]), "paste them under Data, Questions"),
-        (make_book([["Part", "Price"], ["4711", 3]]), "a table .CSV or Excel. needs the columns question, sentence"),
+        (
+            make_book([["Part", "Price"], ["4711", 3]]),
+            "query,docid,rating or question,sentence,label, not Part,Price",
+        ),
         (OLD_FORMAT + b"rest", "mine.xlsx: it is of an old version of Excel; save it as Excel workbook"),
     ],
 )
