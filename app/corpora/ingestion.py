@@ -87,9 +87,12 @@ def _read(
         def report(problem: object, name: str = name) -> None:
             tally.failed.append((name, str(problem)))
 
+        def note(text: str, name: str = name) -> None:
+            tally.notes.append((name, text))
+
         try:
             data = source if isinstance(source, bytes) else source.read_bytes()
-            documents = read_documents(name, data, on_problem=report, parse=parse)
+            documents = read_documents(name, data, on_problem=report, on_note=note, parse=parse)
             for document in name_rows(wb, corpus_id, name, documents):
                 tally.readable_files.add(name)
                 tally.note_columns(document)

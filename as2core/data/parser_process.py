@@ -50,13 +50,14 @@ class ParserProcess:
 
     def parse(self, stem: str, suffix: str, content: bytes) -> Document:
         """As `as2core.data.documents.parse_single`. Raises UnreadableFile, also for a file beyond the limits."""
-        [document], _ = self.parse_file(stem, suffix, content)
+        [document] = self.parse_file(stem, suffix, content).documents
         return document
 
     def parse_file(self, stem: str, suffix: str, content: bytes) -> Contents:
         """As `as2core.data.documents.parse_file`. Raises UnreadableFile, also for a file beyond the limits."""
         answer = self._ask({"task": DOCUMENTS, "stem": stem, "suffix": suffix}, content)
-        return [_read_document(fields) for fields in answer["documents"]], [Problem(*p) for p in answer["problems"]]
+        documents = [_read_document(fields) for fields in answer["documents"]]
+        return Contents(documents, [Problem(*p) for p in answer["problems"]], tuple(answer["notes"]))
 
     def write_table(self, content: bytes) -> str:
         """As `as2core.data.label_sheets.write_table`. Raises UnreadableFile, also for a file beyond the limits."""
@@ -181,10 +182,11 @@ def _answer(header: dict[str, str], content: bytes) -> bytes:
 
 
 def _answer_documents(header: dict[str, str], content: bytes) -> dict[str, object]:
-    documents, problems = parse_file(header["stem"], header["suffix"], content)
+    contents = parse_file(header["stem"], header["suffix"], content)
     return {
-        "documents": [_write_document(document) for document in documents],
-        "problems": [(p.line, p.reason, p.unit) for p in problems],
+        "documents": [_write_document(document) for document in contents.documents],
+        "problems": [(p.line, p.reason, p.unit) for p in contents.problems],
+        "notes": contents.notes,
     }
 
 

@@ -51,16 +51,31 @@ class Row(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Sheet:
     """`rows`: those that hold something. `header_rows`: numbers of those that the sheet marks as names of columns.
-    `empty_formula_rows`: the number of each shown formula's row whose result is not stored."""
+    `empty_formula_rows`: the number of each shown formula's row whose result is not stored. `hidden_rows`,
+    `hidden_columns`: how many that hold something are hidden."""
 
     name: str
     rows: list[Row]
     header_rows: frozenset[int] = frozenset()
     empty_formula_rows: tuple[int, ...] = ()
+    hidden_rows: int = 0
+    hidden_columns: int = 0
+
+
+class Book(NamedTuple):
+    """The sheets that are shown, in their order, and the names of the hidden ones."""
+
+    sheets: list[Sheet]
+    hidden_sheets: tuple[str, ...]
 
 
 def read_sheets(content: bytes) -> list[Sheet]:
-    """The sheets that are shown, in their order. Raises UnreadableFile."""
+    """As `read_book`, the sheets that are shown alone."""
+    return read_book(content).sheets
+
+
+def read_book(content: bytes) -> Book:
+    """Raises UnreadableFile."""
     if content.startswith(OLD_FORMAT):
         if _PASSWORD_MARK in content:
             raise UnreadableFile("it is locked with a password; remove the password and save it again")
@@ -70,7 +85,8 @@ def read_sheets(content: bytes) -> list[Sheet]:
         with warnings.catch_warnings():  # openpyxl's, of what it does not keep
             warnings.simplefilter("ignore")
             book = _open_book(content)
-            return [_read_sheet(book, sheet) for sheet in book.worksheets if sheet.sheet_state == "visible"]
+            sheets = [_read_sheet(book, sheet) for sheet in book.worksheets if sheet.sheet_state == "visible"]
+            return Book(sheets, tuple(s.title for s in book.worksheets if s.sheet_state != "visible"))
     except (UnreadableFile, TooLarge, MemoryError, RecursionError):
         raise
     except Exception as error:  # openpyxl raises whatever it meets in a damaged file
@@ -106,12 +122,15 @@ def _read_sheet(book: "Workbook", sheet: "ReadOnlyWorksheet") -> Sheet:
         for row in rows
         if row.number not in layout.hidden_rows
     ]
+    hidden_columns = {c for row in rows for c in row.cells if layout.hides_column(c)}
     empty_formulas = (row for row, column in layout.empty_formulas if not layout.hides_column(column))
     return Sheet(
         sheet.title,
         [row for row in visible if row.cells],
         frozenset(layout.header_rows),
         tuple(row for row in empty_formulas if row not in layout.hidden_rows),
+        sum(row.number in layout.hidden_rows for row in rows),
+        len(hidden_columns),
     )
 
 

@@ -106,7 +106,7 @@ def test_an_odd_file_name_or_line_takes_no_good_file_with_it(wb, towers):
     done = ingestion.ingest(wb, towers.id, files)
     assert done.added == 3
     assert done.failed == (
-        ("B\u00fcche.txt", "there is no text in it"),
+        ("B\u00fcche.txt", "the file is empty"),
         ("odd.jsonl", "line 2: nested too deeply to read"),
     )
     assert [d.title for d in documents.list_documents(wb, towers.id, search="che")] == ["B\u00e4che"]
