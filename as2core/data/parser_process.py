@@ -13,9 +13,11 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from math import inf
 from pathlib import Path
 from typing import IO
 
@@ -30,6 +32,7 @@ log = logging.getLogger(__name__)
 MAX_FILE_BYTES = 500_000_000
 MAX_MEMORY_BYTES = 4_000_000_000
 BASE_SECONDS, SECONDS_PER_MB, MAX_SECONDS = 20, 20, 600  # for one document
+USUAL_SECONDS, USUAL_SECONDS_PER_MB = 2, 2  # that hardly a file takes longer than
 SIZES = struct.Struct(">II")  # of the header and of the file
 
 ALARM = 14  # SIGALRM, which Windows does not have
@@ -41,10 +44,18 @@ def limit_seconds(content_bytes: int) -> int:
 
 
 class ParserProcess:
-    """Parses one document at a time; started when first needed, and safe to share between threads."""
+    """Parses one document at a time; started when first needed, and safe to share between threads. Once its files have
+    taken `max_slow_seconds` more than is usual, all together, it refuses others."""
 
-    def __init__(self, limit: Callable[[int], int] = limit_seconds) -> None:
-        self._limit = limit
+    def __init__(
+        self,
+        limit: Callable[[int], int] = limit_seconds,
+        *,
+        max_slow_seconds: float = inf,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._limit, self._clock = limit, clock
+        self._max_slow_seconds, self._slow_seconds = max_slow_seconds, 0.0
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
 
@@ -73,12 +84,23 @@ class ParserProcess:
         seconds = self._limit(len(content))
         header = json.dumps({**request, "seconds": seconds}).encode()
         with self._lock:
-            answer = self._exchange(header, content, seconds)
+            answer = self._exchange_in_time(header, content, seconds)
         if error := answer.get("error"):
             if trace := answer.get("trace"):
                 log.warning("parsing %s: %s", request, trace)
             raise UnreadableFile(error)
         return answer
+
+    def _exchange_in_time(self, header: bytes, content: bytes, seconds: int) -> dict:
+        if self._slow_seconds > self._max_slow_seconds:
+            slow = f"{self._max_slow_seconds / 60:.0f} minutes longer than usual"
+            raise UnreadableFile(f"not read, since the files before it took {slow}; add it again without those")
+        started = self._clock()
+        try:
+            return self._exchange(header, content, seconds)
+        finally:
+            usual = USUAL_SECONDS + USUAL_SECONDS_PER_MB * len(content) / 1_000_000
+            self._slow_seconds += max(0.0, self._clock() - started - usual)
 
     def _exchange(self, header: bytes, content: bytes, seconds: int) -> dict:
         process = self._process = self._process or _start()

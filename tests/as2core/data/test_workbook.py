@@ -183,7 +183,6 @@ def make_strict(text: bytes) -> bytes:
 NOTHING = "there is no text in the cells of its sheets; hidden sheets, charts and pictures are not read"
 REFUSED = {
     "text": (b"a,b\n1,2\n", "not an Excel workbook that can be read (File is not a zip file); save it as .xlsx anew"),
-    "text": (b"text", "not an Excel workbook that can be read (File is not a zip file); save it as .xlsx anew"),
     "half": (make_book(PRICES)[:2000], "not an Excel workbook that can be read (File is not a zip file)"),
     "half a sheet": (
         change_part(make_book(PRICES), SHEET, lambda x: x[:300]),
