@@ -21,6 +21,7 @@ from as2core.data.line_ends import join_divided_words
 from as2core.data.mail import mail_blocks
 from as2core.data.markdown import front_matter, markdown_blocks
 from as2core.data.pdf import pdf_text
+from as2core.data.programs import find_shell_sessions
 from as2core.data.rule_lines import drop_rule_lines
 from as2core.data.sheet_tables import find_records, read_blocks
 from as2core.data.slides import slide_blocks
@@ -249,7 +250,8 @@ def parse_single(stem: str, suffix: str, content: bytes) -> Document:
         blocks = drop_title(title, blocks)
         text = join_blocks(blocks)
     if suffix == ".txt":
-        text = join_divided_words(drop_rule_lines(text))
+        text = join_divided_words(drop_rule_lines(text)).strip()
+        return replace(_make_document(stem, title, blocks, text, parsed.meta), verbatim=find_shell_sessions(text))
     return _make_document(stem, title, blocks, text, parsed.meta)
 
 

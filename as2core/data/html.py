@@ -27,6 +27,7 @@ from as2core.data.page_parts import (
     find_main,
     find_title,
 )
+from as2core.data.programs import is_program, read_program
 from as2core.data.table_cells import CELL_END, name_cells
 from as2core.errors import UnreadableFile
 
@@ -84,8 +85,8 @@ def html_blocks(
     drop_parts_around(root)
     drop_links(root)
     article_blocks = _walk(root)
-    has_prose = any(block.kind is BlockKind.PROSE for block in article_blocks)
-    return title, _drop_title_line(title, drop_boilerplate(title, article_blocks if has_prose else whole))
+    has_text = any(block.kind is not BlockKind.HEADING for block in article_blocks)
+    return title, _drop_title_line(title, drop_boilerplate(title, article_blocks if has_text else whole))
 
 
 def _drop_title_line(title: str, blocks: list[Block]) -> list[Block]:
@@ -229,9 +230,10 @@ def _read_cells(row: "HtmlElement") -> list[str]:
 
 
 def _walk(root: "_Element") -> list[Block]:
-    """Blocks in order, "- " before list items, which stay together as one paragraph."""
+    """Blocks in order, "- " before list items, which stay together as one paragraph, and programs apart."""
     blocks: list[str] = []
     headings: dict[int, int] = {}  # position in `blocks` -> level
+    programs: set[int] = set()  # positions in `blocks`
     line: list[str] = []
     item = False
     cells = 0  # that are open
@@ -241,7 +243,7 @@ def _walk(root: "_Element") -> list[Block]:
         while line and (not line[-1].strip() or line[-1] == CELL_END):
             line.pop()  # an empty cell ends no row
         for text in _divide_at_breaks("".join(line)):
-            if item and blocks and blocks[-1].startswith("- "):
+            if item and blocks and blocks[-1].startswith("- ") and len(blocks) - 1 not in programs:
                 blocks[-1] += f"\n- {text}"
             else:
                 blocks.append(f"- {text}" if item else text)
@@ -251,7 +253,12 @@ def _walk(root: "_Element") -> list[Block]:
     def visit(element: "_Element") -> None:
         nonlocal cells
         tag = element.tag if isinstance(element.tag, str) else None
-        if tag is not None and tag not in _SKIPPED_TAGS:
+        if tag == "pre" and not cells and is_program(element):
+            flush()
+            if text := read_program(element):
+                programs.add(len(blocks))
+                blocks.append(text)
+        elif tag is not None and tag not in _SKIPPED_TAGS:
             is_cell = tag in _CELLS
             if tag in ("br", "lb"):
                 line.append(" " if cells else _BREAK)
@@ -278,10 +285,16 @@ def _walk(root: "_Element") -> list[Block]:
     visit(root)
     flush()
     return [
-        Block(text, BlockKind.HEADING, headings[i]) if i in headings else Block(text)
+        _make_block(text, headings.get(i, 0), i in programs)
         for i, text in enumerate(blocks)
         if text.lower() not in _BOX_NAMES
     ]
+
+
+def _make_block(text: str, level: int, is_program: bool) -> Block:
+    if is_program:
+        return Block(text, BlockKind.PROGRAM)
+    return Block(text, BlockKind.HEADING, level) if level else Block(text)
 
 
 def _divide_at_breaks(text: str) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """The sentences of a document, each with what announces it (decisions 90 and 104)."""
 
 import re
+from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -32,6 +33,7 @@ def split_document(document: Document) -> list[Sentence]:
       look like one count, too.
     - A question: "Is it free? Yes.", unless it ends a paragraph of other sentences.
     - What ends with a colon: "To undo this, run: git reset".
+    - What stands before a program and is no whole sentence: "To undo this, use" and "git reset".
 
     A short list behind one of these is one sentence with it, "Bring: a pen; paper", a longer one several, each with it.
     """
@@ -46,6 +48,7 @@ class _Splitter:
         self._headings = deque(h for h in document.headings if h.end - h.start <= MAX_HEADING_CHARS)
         spans = sorted((*document.verbatim, *((h.start, h.end) for h in self._headings)))
         parts = split_sentences(self._text, spans)
+        self._programs = _find_programs(document, parts)
         sizes = Counter(s.paragraph for s in parts)
         self._ends = {s.paragraph: s.start for s in parts if sizes[s.paragraph] > 1}
         self._lines: set[int] = set()
@@ -66,6 +69,8 @@ class _Splitter:
             s = self._name_section_of(s)
             if self._opening and self._is_item(s):
                 self._read_list(self._opening, s)
+            elif self._announces_program(s):
+                self._open(replace(s, text=s.text.rstrip(",;")))
             elif self._opens(s):
                 self._open(s)
             else:
@@ -88,10 +93,22 @@ class _Splitter:
         return replace(s, heading=next(reversed(self._above.values()), ""))
 
     def _is_item(self, s: Sentence) -> bool:
-        return begins_item(self._text, s) and not s.text.endswith("?") and not self._is_heading(s)
+        return (
+            s.start not in self._programs
+            and begins_item(self._text, s)
+            and not s.text.endswith("?")
+            and not self._is_heading(s)
+        )
 
     def _opens(self, s: Sentence) -> bool:
+        if s.start in self._programs:
+            return False
         return s.start in self._lines or self._is_question(s) or _is_lead_in(s)
+
+    def _announces_program(self, s: Sentence) -> bool:
+        if s.start in self._programs or not self._rest or self._rest[0].start not in self._programs:
+            return False
+        return len(s.text) <= MAX_HEADING_CHARS and not _PROSE_END.search(s.text)
 
     def _is_question(self, s: Sentence) -> bool:
         has_answer = self._ends.get(s.paragraph) != s.start or _fills_lines(self._text, s)
@@ -127,6 +144,13 @@ class _Splitter:
         """Whether it is a further sentence of the item: in its line, or in one that is indented."""
         begins_line = self._text[s.start - 1] == "\n"
         return s.paragraph == item.paragraph and not begins_line and not begins_item(self._text, s)
+
+
+def _find_programs(document: Document, parts: Sequence[Sentence]) -> set[int]:
+    """Where the sentences of programs begin."""
+    starts = [start for start, _ in document.verbatim]
+    places = ((s.start, bisect_right(starts, s.start) - 1) for s in parts)
+    return {start for start, place in places if place >= 0 and start < document.verbatim[place][1]}
 
 
 def _is_lead_in(s: Sentence) -> bool:

@@ -282,8 +282,8 @@ def _ingest(frame: Frame, corpus: CorpusView, files: Sequence[UploadedFile]) -> 
 def _draw_interruption() -> None:
     if name := st.session_state.pop(READING, ""):
         st.warning(
-            f"Adding files to “{plain(name)}” was stopped. Some of them are in the corpus. Adding all again goes on "
-            "with the others.",
+            f"Adding files to “{plain(name)}” was stopped. What was stored by then is in the corpus. Adding all "
+            "again goes on with the others.",
             icon=":material/stop_circle:",
         )
 
