@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from as2core.data.blocks import BLOCK_END
 from as2core.types import Span
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _CLASSES = frozenset(
 )
 _CLASS_STARTS = ("highlight-", "language-", "src-", "lang-", "brush:")
 _MAX_STEPS = 3  # from a `<pre>` to the element that has the class
-_INDENTED = re.compile(r"(?<=\n\n)(?:(?: {4}|\t)[^\n]*\S[^\n]*(?:\n|\Z))+(?=\n|\Z)")
+_INDENTS = ("    ", "\t")
 _PROMPT = re.compile(r"^[ \t]+\$ [A-Za-z./~]", re.MULTILINE)
 _SENTENCE_END = re.compile(r"[^\W\d_]{2}[.!?](?:\s+[A-Z]|[ \t]*$)", re.MULTILINE)
 
@@ -60,7 +61,15 @@ def _list_texts(element: "_Element") -> Iterator[str]:
 
 def find_shell_sessions(text: str) -> tuple[Span, ...]:
     """The paragraphs of a plain text that are indented and have a line that begins with "$ " and a command."""
-    return tuple(match.span() for match in _INDENTED.finditer(text) if _PROMPT.search(match[0]))
+    spans: list[Span] = []
+    end = 0
+    for part in text.split(BLOCK_END):
+        start = end + len(part) - len(part.lstrip("\n"))
+        paragraph = part.strip("\n")
+        if _PROMPT.search(paragraph) and all(line.startswith(_INDENTS) for line in paragraph.split("\n")):
+            spans.append((start, start + len(paragraph)))
+        end += len(part) + len(BLOCK_END)
+    return tuple(spans)
 
 
 def has_sentences(text: str) -> bool:

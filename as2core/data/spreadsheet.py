@@ -32,8 +32,8 @@ def find_header(text: str) -> str:
 def find_twin(columns: Sequence[str]) -> str:
     """The name of two columns of documents where it is one that is read; "" where there is none."""
     kinds = ("id", "_id"), TEXT_COLUMNS, TITLE_COLUMNS
-    read = (next((name for name in kind if name in columns), "") for kind in kinds)
-    return next((name for name in read if name and columns.count(name) > 1), "")
+    names = (next((name for name in kind if name in columns), "") for kind in kinds)
+    return next((name for name in names if name and columns.count(name) > 1), "")
 
 
 def defuse_formula(text: str) -> str:

@@ -1,8 +1,11 @@
 """Commands, code and their output in documents: read as written, behind what announces them."""
 
+import time
+
 import pytest
 from document_files import one
 
+from as2core.data.programs import find_shell_sessions, has_sentences
 from as2core.data.sections import split_document
 
 COMMANDS = "git fetch origin. --all\ngit merge v2.5..v2.6"
@@ -100,3 +103,15 @@ def test_an_indented_paragraph_of_a_text_with_a_prompt_is_a_program():
     assert [document.text[start:end].split() for start, end in document.verbatim] == [
         "$ dpkg -i foo.deb. Bar $ dpkg -a".split()
     ]
+
+
+@pytest.mark.parametrize(
+    "part", ["    a b c d e f\n", "     $ a\n", "ab. ", "ab.\n\n", " ", "\t", "    \n", "\n    $ a"]
+)
+def test_text_of_any_form_is_looked_through_at_once(part):
+    """A pattern for indented paragraphs took exponential time where a line behind them was not indented."""
+    started = time.process_time()
+    for text in (part * 20_000, part * 20_000 + "b", f"a:\n\n{part * 20_000}b"):
+        find_shell_sessions(text)
+        has_sentences(text)
+    assert time.process_time() - started < 5
