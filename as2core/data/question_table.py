@@ -48,9 +48,9 @@ def stream(file: Source, report: Report) -> Iterator[Question]:
     columns = find_columns(header)
     if columns is None:
         needed = "; ".join(" or ".join(NAMES[c]) for c in REQUIRED)
-        names = ", ".join(header.split(max(DELIMITERS, key=header.count))) or "empty"
+        line = ", ".join(header.split(max(DELIMITERS, key=header.count))) or "empty"
         raise UnreadableFile(
-            f"{report.name}: the first line must name three columns: {needed}; its columns are: {names}"
+            f"{report.name}: the first line must name three columns: {needed}; its columns are: {line}"
         )
     delimiter, places = columns
     rows = source.stream_rows(file, report, delimiter)
