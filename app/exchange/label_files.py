@@ -12,7 +12,7 @@ from as2core.data import beir, csv_ratings, label_rows
 from as2core.data.catalog import RATING_STREAMS, STREAMS, TOOLS, sniff
 from as2core.data.documents import MAX_NAME_CHARS, MAX_TITLE_CHARS, clean_file_name
 from as2core.data.documents import TABLES as TABLE_SUFFIXES
-from as2core.data.label_content import decode_labels
+from as2core.data.label_content import LabelContent, decode_labels
 from as2core.data.parser_process import ParserProcess
 from as2core.data.source import Report, read_all, read_bytes
 from as2core.data.unpacking import MAX_WHOLE_BYTES, TooLarge
@@ -57,7 +57,7 @@ def read_labels(name: str, data: bytes | Path, fmt: str = "auto", *, min_correct
     beyond MAX_SENT_BYTES."""
     name = clean_file_name(name)
     max_bytes = MAX_SENT_BYTES if isinstance(data, bytes) else MAX_WHOLE_BYTES
-    content = _decode(name, _read_content(name, data))
+    content, notes = _decode(name, _read_content(name, data))
     fmt = _detect_format(name, content, fmt)
     questions, lines = _parse(name, content, fmt, min_correct, max_bytes)
     questions, overlong = _drop_overlong(questions, lines)
@@ -65,7 +65,7 @@ def read_labels(name: str, data: bytes | Path, fmt: str = "auto", *, min_correct
     questions, textless = (questions, 0) if fmt in TEXTLESS_FORMATS else _drop_textless(questions)
     if not questions and not problems:
         raise UnreadableFile(f"{name}: {NO_QUESTION}")
-    return LabelFile(name, fmt, questions, problems, lines.places, textless, _list_notes(lines))
+    return LabelFile(name, fmt, questions, problems, lines.places, textless, (*_list_notes(lines), *notes))
 
 
 def _list_notes(lines: Report) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ def _read_content(name: str, data: bytes | Path) -> bytes:
     return content
 
 
-def _decode(name: str, content: bytes) -> bytes:
+def _decode(name: str, content: bytes) -> LabelContent:
     with _name_file(name), closing(ParserProcess()) as parser:
         return decode_labels(name, content, parser.write_table)
 

@@ -215,7 +215,7 @@ def _read_decoded(path: Path, kind: str | None) -> bytes | None:
         return None
     content = read_bytes(path)
     with _name_file(path):
-        decoded = decode_labels(path.name, content)
+        decoded = decode_labels(path.name, content).content
     return None if decoded is content else decoded
 
 

@@ -30,9 +30,9 @@ from as2core.data.spreadsheet import DELIMITERS, TEXT_COLUMNS, TITLE_COLUMNS, fi
 from as2core.data.titles import choose_sheet_title, choose_title, find_confirmed_title, is_default_sheet
 from as2core.data.unpacking import MAX_LINE_BYTES, TooLarge
 from as2core.data.word import word_blocks
-from as2core.data.workbook import Book, Sheet, read_book
+from as2core.data.workbook import Sheet, describe_hidden, read_book
 from as2core.errors import UnreadableFile
-from as2core.messages import count, join, name_some
+from as2core.messages import count
 from as2core.types import Document
 
 MAX_DOCUMENT_CHARS = 20_000_000
@@ -205,16 +205,8 @@ def parse_file(stem: str, suffix: str, content: bytes) -> Contents:
     if not documents:
         nothing = "there is no text in the cells of its sheets; hidden sheets, charts and pictures are not read"
         raise UnreadableFile(str(problems[0]) if problems else nothing)
-    return Contents(documents, problems, _list_notes(book))
-
-
-def _list_notes(book: Book) -> tuple[str, ...]:
-    parts = [f"sheet {name}" for name in book.hidden_sheets]
-    for sheet in book.sheets:
-        counts = (sheet.hidden_rows, "row"), (sheet.hidden_columns, "column")
-        if hidden := [count(n, noun) for n, noun in counts if n]:
-            parts.append(f"{join(hidden)} of sheet {sheet.name}")
-    return (f"has hidden parts that are not read: {name_some(parts)}",) if parts else ()
+    hidden = describe_hidden(book.hidden_sheets, book.sheets)
+    return Contents(documents, problems, (f"has {hidden}",) if hidden else ())
 
 
 def _count_chars(document: Document) -> int:

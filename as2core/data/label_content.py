@@ -4,9 +4,10 @@ in the encoding of older spreadsheets (Windows-1252), into UTF-8."""
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable
 from pathlib import PurePath
+from typing import NamedTuple
 
 from as2core.data.documents import decode_text
-from as2core.data.label_sheets import is_workbook, require_small, write_table
+from as2core.data.label_sheets import Table, is_workbook, require_small, write_table
 from as2core.data.office_files import OLD_FORMAT
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt")
@@ -19,12 +20,24 @@ def is_packed_set(start: bytes) -> bool:
     return start.startswith((ZIP_MAGIC, OLD_FORMAT))
 
 
-def decode_labels(name: str, content: bytes, write_table: Callable[[bytes], str] = write_table) -> bytes:
+class LabelContent(NamedTuple):
+    """Text as UTF-8, and what of the file is left out."""
+
+    content: bytes
+    notes: tuple[str, ...] = ()
+
+
+def decode_labels(name: str, content: bytes, write_table: Callable[[bytes], Table] = write_table) -> LabelContent:
     """The content as UTF-8. A table that has UTF-8 as well is left as it is: its reader reports the lines that are not.
     `write_table` makes a workbook a CSV. Raises UnreadableFile."""
     if is_workbook(content):
         require_small(content)
-        return write_table(content).encode()
+        table = write_table(content)
+        return LabelContent(table.text.encode(), table.notes)
+    return LabelContent(_decode_text(name, content))
+
+
+def _decode_text(name: str, content: bytes) -> bytes:
     if content.startswith(UTF_16_MARKS):
         return decode_text(content).encode()
     if PurePath(name).suffix.lower() not in TABLE_SUFFIXES or _is_utf_8(content):

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from as2core.data.documents import Contents, describe_fault, parse_file
-from as2core.data.label_sheets import write_table
+from as2core.data.label_sheets import Table, write_table
 from as2core.data.source import Problem
 from as2core.errors import UnreadableFile
 from as2core.types import Document, Heading
@@ -70,9 +70,10 @@ class ParserProcess:
         documents = [_read_document(fields) for fields in answer["documents"]]
         return Contents(documents, [Problem(*p) for p in answer["problems"]], tuple(answer["notes"]))
 
-    def write_table(self, content: bytes) -> str:
+    def write_table(self, content: bytes) -> Table:
         """As `as2core.data.label_sheets.write_table`. Raises UnreadableFile, also for a file beyond the limits."""
-        return str(self._ask({"task": TABLE}, content)["table"])
+        answer = self._ask({"task": TABLE}, content)
+        return Table(answer["table"], tuple(answer["notes"]))
 
     def close(self) -> None:
         with self._lock:
@@ -213,7 +214,8 @@ def _answer_documents(header: dict[str, str], content: bytes) -> dict[str, objec
 
 
 def _answer_table(_header: dict[str, str], content: bytes) -> dict[str, object]:
-    return {"table": write_table(content)}
+    table = write_table(content)
+    return {"table": table.text, "notes": table.notes}
 
 
 DOCUMENTS, TABLE = "documents", "table"  # what a file is read as

@@ -8,6 +8,7 @@ the addresses of links and errors such as #N/A are left out.
 import io
 import warnings
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,6 +18,7 @@ from as2core.data.office_files import OLD_FORMAT, require_bounded_size
 from as2core.data.sheet_layout import Area, SheetLayout, read_layout
 from as2core.data.unpacking import TooLarge
 from as2core.errors import UnreadableFile
+from as2core.messages import count, join, name_some
 
 if TYPE_CHECKING:
     from openpyxl import Workbook
@@ -69,9 +71,14 @@ class Book(NamedTuple):
     hidden_sheets: tuple[str, ...]
 
 
-def read_sheets(content: bytes) -> list[Sheet]:
-    """As `read_book`, the sheets that are shown alone."""
-    return read_book(content).sheets
+def describe_hidden(hidden_sheets: Sequence[str], sheets: Sequence[Sheet]) -> str:
+    """As in "hidden parts that are not read: sheet Old, 2 rows of sheet Fees"; "" where nothing is hidden."""
+    parts = [f"sheet {name}" for name in hidden_sheets]
+    for sheet in sheets:
+        counts = (sheet.hidden_rows, "row"), (sheet.hidden_columns, "column")
+        if hidden := [count(n, noun) for n, noun in counts if n]:
+            parts.append(f"{join(hidden)} of sheet {sheet.name}")
+    return f"hidden parts that are not read: {name_some(parts)}" if parts else ""
 
 
 def read_book(content: bytes) -> Book:

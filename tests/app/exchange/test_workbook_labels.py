@@ -100,3 +100,14 @@ def test_rows_that_are_far_wider_than_a_table_are_refused(monkeypatch):
     far = [None] * 60
     with pytest.raises(UnreadableFile, match="2 rows of 63 columns are no table of labels"):
         label_sheets.write_table(make_book([HEADER[:3], ["Why?", "So.", *far, "x"]]))
+
+
+def test_the_report_names_the_hidden_parts_of_the_sheet_that_is_read(wb):
+    def hide(sheet):
+        sheet.row_dimensions[3].hidden = True
+        sheet.column_dimensions["D"].hidden = True
+        sheet.parent.create_sheet("Old").sheet_state = "hidden"
+
+    done = import_new(wb, "mine.xlsx", make_book([HEADER, *ROWS[:3]], edit=hide))
+    assert done.new == 2
+    assert "hidden parts that are not read: sheet Old, 1 row and 1 column of sheet Sheet1" in done.notes
