@@ -108,7 +108,7 @@ class _Splitter:
     def _announces_program(self, s: Sentence) -> bool:
         if s.start in self._programs or not self._rest or self._rest[0].start not in self._programs:
             return False
-        return len(s.text) <= MAX_HEADING_CHARS and not _PROSE_END.search(s.text)
+        return len(s.text) <= MAX_OPENING_CHARS and not _PROSE_END.search(s.text)
 
     def _is_question(self, s: Sentence) -> bool:
         has_answer = self._ends.get(s.paragraph) != s.start or _fills_lines(self._text, s)

@@ -60,7 +60,8 @@ def test_a_program_in_a_list_divides_it_and_one_in_a_table_is_a_cell():
         ("You can use", ["You can use: $ git log"]),
         ("For example,", ["For example: $ git log"]),
         ("Run it as follows.", ["Run it as follows.", "$ git log"]),
-        ("w " * 150, [("w " * 150).strip(), "$ git log"]),
+        ("w " * 150, ["w " * 149 + "w: $ git log"]),
+        ("w " * 250, [("w " * 250).strip(), "$ git log"]),
     ],
 )
 def test_words_before_a_program_that_are_no_whole_sentence_stand_before_it(words, sentences):
