@@ -67,11 +67,13 @@ class IngestView:
 
 class IngestTally:
     """Counts of one ingest. `expected` estimates the number of documents from the lines of the files. `same_files`:
-    those that have a document as it is stored. `by`: who adds, None for the program or the command line."""
+    those that have a document as it is stored. `pending`: documents that are read and not stored. `by`: who adds, None
+    for the program or the command line."""
 
     def __init__(self, on_progress: OnProgress | None, replaces_unlike: bool = True, by: int | None = None) -> None:
         self.by = by
         self.added = self.updated = self.unchanged = self.sentences = self.expected = self.twins = self.orphans = 0
+        self.pending = 0
         self.failed: list[tuple[str, str]] = []
         self.notes: list[tuple[str, str]] = []
         self.updates: list[str] = []
@@ -93,6 +95,7 @@ class IngestTally:
         self.added += added
         self.updated += updated
         self.unchanged += unchanged
+        self.pending = 0
 
     def add_failure(self, name: str, error: Exception) -> None:
         """A fault of the program, not of the file: reported beside the file, with its traceback in the log."""
@@ -120,7 +123,7 @@ class IngestTally:
 
     def report(self) -> None:
         if self._on_progress:
-            done = self.documents
+            done = self.documents + self.pending
             self._on_progress(Progress(done, max(done, self.expected), f"{done:,} documents, reading {self.file}"))
 
     def list_read_tables(self) -> dict[str, set[str]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Iterator
+from math import inf
 from pathlib import Path
 
 from app.corpora.batch_storage import ADD, store_batch
@@ -25,6 +26,7 @@ from as2core.errors import As2Error, UnreadableFile
 from as2core.types import Document, OnProgress
 
 BATCH_DOCUMENTS, BATCH_CHARS = 400, 2_000_000
+MAX_SLOW_SECONDS = 300  # that the files of one upload may take longer to parse than is usual
 
 log = logging.getLogger(__name__)
 
@@ -42,12 +44,14 @@ def ingest(
     the document, and labels stay with the sentences that did not change; no file replaces a document that another file
     of this call added. Where a document has no sentence in common with the one of its name, it is refused unless
     `replaces_unlike`. Files, lines and documents that cannot be read are reported, whatever went wrong in them, and
-    the others are added. Raises UnknownCorpus, NotAllowed for a viewer, or DatabaseTrouble."""
+    the others are added. Of an upload, which is `by` somebody, no file is parsed any more after some minutes of slow
+    ones. Raises UnknownCorpus, NotAllowed for a viewer, or DatabaseTrouble."""
     started = time.monotonic()
     get_corpus(wb, corpus_id)
     with wb.read() as s:
         people.allow(s, by, ADD)
-    tally, parser = IngestTally(on_progress, replaces_unlike, by), ParserProcess()
+    tally = IngestTally(on_progress, replaces_unlike, by)
+    parser = ParserProcess(max_slow_seconds=inf if by is None else MAX_SLOW_SECONDS)
     try:
         sources: dict[str, str] = {}
         for batch in _make_batches(_read(wb, corpus_id, files, tally, parser.parse_file)):
@@ -83,16 +87,21 @@ def _read(
     tally.expected = sum(_estimate_documents(name, source) for name, source in files)
     for name, source in files:
         tally.file = name
+        tally.report()
 
         def report(problem: object, name: str = name) -> None:
             tally.failed.append((name, str(problem)))
 
+        def note(text: str, name: str = name) -> None:
+            tally.notes.append((name, text))
+
         try:
             data = source if isinstance(source, bytes) else source.read_bytes()
-            documents = read_documents(name, data, on_problem=report, parse=parse)
+            documents = read_documents(name, data, on_problem=report, on_note=note, parse=parse)
             for document in name_rows(wb, corpus_id, name, documents):
                 tally.readable_files.add(name)
                 tally.note_columns(document)
+                tally.pending += 1
                 yield document
         except UnreadableFile as e:
             report(str(e).removeprefix(f"{name}: "))

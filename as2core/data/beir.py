@@ -5,17 +5,25 @@ loader. Sentences are the corpus's documents. A question's candidates are those 
 many more.
 """
 
-from collections.abc import Iterable
+import io
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
+from lzma import LZMAError
+from pathlib import Path, PurePosixPath
 
 from as2core.data import source
 from as2core.data.source import Report
+from as2core.data.unpacking import MAX_WHOLE_BYTES, Quota, copy_member
 from as2core.errors import UnreadableFile
 from as2core.files import write_text
 from as2core.types import Candidate, Question
 
 COLUMNS = ("query-id", "corpus-id", "score")
+MAX_ARCHIVE_FILES = 1000
+SPREADSHEET_PARTS = {"xl/workbook.bin", "content.xml"}  # in files of Excel's binary format and of LibreOffice
 
 
 def read(
@@ -62,6 +70,21 @@ def read(
     return list(problems.count_questions(questions)), problems
 
 
+def read_archive(
+    content: bytes,
+    *,
+    split: str | None = "test",
+    strict: bool = False,
+    keep_places: bool = False,
+    min_correct: int = 1,
+    max_bytes: int = MAX_WHOLE_BYTES,
+) -> tuple[list[Question], Report]:
+    """As `read`, of the three files in a zip, wherever they are in it. `max_bytes`: of all, unpacked."""
+    with tempfile.TemporaryDirectory() as folder:
+        _unpack(content, Path(folder), Quota(max_bytes))
+        return read(folder, split=split, strict=strict, keep_places=keep_places, min_correct=min_correct)
+
+
 def _find_qrels(folder: Path, split: str | None) -> list[Path]:
     """The file of a split, or of every split by name; that of the test split where there is none at all."""
     return ([] if split else sorted(folder.glob("*.tsv"))) or [folder / f"{split or 'test'}.tsv"]
@@ -103,3 +126,34 @@ def dumps(questions: Iterable[Question], *, split: str = "test") -> dict[str, st
         "queries.jsonl": "".join(map(source.json_line, queries)),
         f"qrels/{split}.tsv": source.format_rows(qrels, "\t"),
     }
+
+
+def _unpack(content: bytes, folder: Path, quota: Quota) -> None:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if len(archive.infolist()) > MAX_ARCHIVE_FILES:
+                raise UnreadableFile(f"the archive holds more than {MAX_ARCHIVE_FILES:,} files; BEIR's has three or so")
+            _check_members(archive.namelist())
+            for member in archive.infolist():
+                path = PurePosixPath(member.filename)
+                if path.name.startswith("."):  # added by macOS
+                    continue
+                inside = path.name if path.parent.name != "qrels" else f"qrels/{path.name}"
+                if path.name in ("corpus.jsonl", "queries.jsonl") or inside.startswith("qrels/"):
+                    target = folder / inside
+                    target.parent.mkdir(exist_ok=True)
+                    with archive.open(member) as packed, target.open("wb") as out:
+                        copy_member(packed, out, member.compress_size, quota)
+    except (zipfile.BadZipFile, zlib.error, LZMAError, EOFError, OSError, RuntimeError, ValueError) as e:
+        raise UnreadableFile(f"the archive cannot be unpacked ({e})") from e
+
+
+def _check_members(names: Sequence[str]) -> None:
+    """Raises UnreadableFile for an archive without a BEIR set."""
+    if SPREADSHEET_PARTS & {*names}:
+        raise UnreadableFile("it is a spreadsheet; save it as Excel workbook (.xlsx) or CSV")
+    paths = [PurePosixPath(name) for name in names]
+    files, folders = {path.name for path in paths}, {path.parent.name for path in paths}
+    if not ({"corpus.jsonl", "queries.jsonl"} <= files and "qrels" in folders):
+        parts = "corpus.jsonl, queries.jsonl and qrels"
+        raise UnreadableFile(f"the archive holds no BEIR set ({parts}); unpack it and import the files in it")

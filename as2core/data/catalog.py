@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -34,6 +34,8 @@ from as2core.data import (
     wikiqa,
     yahooqa,
 )
+from as2core.data.label_content import UTF_16_MARKS, decode_labels, decode_start, is_packed_set
+from as2core.data.label_sheets import is_workbook
 from as2core.data.question_file import LAZY_FORMATS, open_lazily
 from as2core.data.source import Problem, Report, Source, Stream, describe_problem, is_packed, name_source, read_bytes
 from as2core.data.spreadsheet import names_delimiter
@@ -90,6 +92,7 @@ WRITERS: dict[str, Callable[[Iterable[Question]], Iterator[str]]] = {
 }
 TOOLS = {"label-studio": "Label Studio", "argilla": "Argilla", "prodigy": "Prodigy"}  # every annotator's labels
 UNORDERED = ("triplets", "qrels")  # of triplets the correct sentence is always first, of qrels order says nothing
+WORKBOOK, ARCHIVE = "workbook", "archive"  # a table of Excel's, a BEIR folder as a zip
 _NEEDED = {  # for a line to be written
     "wikiqa": "a candidate",
     "pairs": "a labelled candidate with a text",
@@ -101,9 +104,9 @@ _NEEDED = {  # for a line to be written
 _ANSWER = re.compile(r'"answer"\s*:\s*"(accept|reject|ignore)"')  # a line of Prodigy's
 _FIELDS = re.compile(r'"data"\s*:\s*\{')  # of a task of Label Studio's; SQuAD's data is a list
 _FORMATS = (
-    "JSONL with candidates, WikiQA TSV, TREC-QA XML, SQuAD JSON, a BEIR folder, ASNQ TSV, Natural Questions, "
-    "WikiPassageQA, InsuranceQA, YahooQA, SelQA, QED, pairs or triplets as JSONL, a CSV of question, "
-    "sentence and label, or such rows as JSON, an export of Label Studio, Argilla or Prodigy"
+    "JSONL with candidates, WikiQA TSV, TREC-QA XML, SQuAD JSON, a BEIR folder or a zip of one, ASNQ TSV, "
+    "Natural Questions, WikiPassageQA, InsuranceQA, YahooQA, SelQA, QED, pairs or triplets as JSONL, a table (CSV or "
+    "Excel) of question, sentence and label, or such rows as JSON, an export of Label Studio, Argilla or Prodigy"
 )
 LARGE_BYTES = 256 * 10**6  # a file of questions takes several times its size in memory
 _PARQUET = b"PAR1"
@@ -177,8 +180,15 @@ def stream_questions(
             f"no data {str(spec)!r}{hint or ';'} give a file ({_FORMATS}) or one of {', '.join(SHIPPED_SETS)}"
         )
     kind = sniff(path)
+    if kind == ARCHIVE:
+        with _name_file(path):
+            questions, report = beir.read_archive(read_bytes(path), strict=strict, split=split or "test")
+        return iter(questions), report
+    content = _read_decoded(path, kind)
+    if content is not None:
+        kind = sniff(content)
     if kind is None:
-        raise UnreadableFile(f"{path.name}{_explain_unknown_format(path)}")
+        raise UnreadableFile(f"{path.name}{_explain_unknown_format(path, content)}")
     if kind == "run":
         raise UnreadableFile(
             f"{path.name} is a run, which ranks: name it before the data, as in as2 eval {path.name} FILE.qrels. If it "
@@ -191,12 +201,41 @@ def stream_questions(
         raise BadSetting(f"{path.name} is one split; only a BEIR folder and YahooQA's file hold several")
     stream = partial(yahooqa.stream, split=split) if split else STREAMS[kind]
     report = Report(path, strict=strict)
-    return report.count_questions(stream(path, report)), report
+    if content is None:
+        return report.count_questions(stream(path, report)), report
+    with _name_file(path):
+        return iter([*report.count_questions(stream(content, report))]), report
 
 
-def _explain_unknown_format(path: Path) -> str:
-    """What is wrong with a file, after its name: it is empty, it breaks off, or it is of another kind."""
-    start = read_bytes(path, _HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").strip()
+def _read_decoded(path: Path, kind: str | None) -> bytes | None:
+    """The content as UTF-8 text of a workbook, of UTF-16, or of a table of another encoding; None for other files.
+    Raises UnreadableFile."""
+    is_table = kind in ("table", "csv") and path.stat().st_size < LARGE_BYTES
+    if kind != WORKBOOK and not is_table and not read_bytes(path, 2).startswith(UTF_16_MARKS):
+        return None
+    content = read_bytes(path)
+    with _name_file(path):
+        decoded = decode_labels(path.name, content).content
+    return None if decoded is content else decoded
+
+
+@contextmanager
+def _name_file(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except UnreadableFile as error:
+        reason = str(error).removeprefix("the data given: ").removeprefix(f"{path.name}: ")
+        raise UnreadableFile(f"{path.name}: {reason}") from error
+
+
+def _explain_unknown_format(path: Path, content: bytes | None) -> str:
+    """What is wrong with a file, after its name: it is empty, it breaks off, or it is of another kind. `content`: if it
+    was decoded."""
+    start = (
+        (read_bytes(path, _HEAD_BYTES) if content is None else content[:_HEAD_BYTES])
+        .removeprefix(b"\xef\xbb\xbf")
+        .strip()
+    )
     if not start:
         return " is empty"
     first, _, rest = start.partition(b"\n")
@@ -206,6 +245,8 @@ def _explain_unknown_format(path: Path) -> str:
         except ValueError as error:
             return f": line 1: {describe_problem(error)}"
     line = first.decode("utf-8", "replace").strip()
+    if content is not None or path.suffix.lower() in (".csv", ".tsv"):
+        return f": {csv_ratings.describe_header(line)}"
     if qrels.is_nearly_line(line) or ".qrels" in path.suffixes:
         return (
             f": line 1: {ranx_json.cut(line)!r} is no line of qrels: give four columns, a question's id, 0, a "
@@ -228,8 +269,11 @@ def find_shipped(name: str, corpora: str | Path = CORPORA) -> Path:
 
 
 def sniff(source: Source) -> str | None:
-    """The format by its content: a name of STREAMS, qrels, csv, run, or None. Raises UnreadableFile."""
-    start = read_bytes(source, _HEAD_BYTES)
+    """The format by its content: a name of STREAMS, qrels, csv, run, WORKBOOK, ARCHIVE, or None. Raises
+    UnreadableFile."""
+    start = decode_start(read_bytes(source, _HEAD_BYTES))
+    if is_packed_set(start):
+        return WORKBOOK if is_workbook(read_bytes(source)) else ARCHIVE
     if start.startswith(_PARQUET):
         raise UnreadableFile(f"{name_source(source)}: it is Parquet; {_TO_JSON}")
     if start[:1] == b"\x80" or start[:3] == b"(dp":  # a pickle's first bytes

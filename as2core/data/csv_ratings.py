@@ -52,6 +52,13 @@ def find_delimiter(header: str) -> str | None:
     return next((delimiter for delimiter, names in lines if find_columns(names)), None)
 
 
+def describe_header(line: str) -> str:
+    """What is wrong with the first line of a table that names neither these columns nor those of labels."""
+    delimiter = max(DELIMITERS, key=line.count)
+    names = [name.strip().strip('"') or "(empty)" for name in line.removeprefix("\ufeff").split(delimiter)]
+    return f"the first line must be {','.join(COLUMNS)} or question,sentence,label, not {delimiter.join(names)}"
+
+
 def stream(file: Source, report: Report) -> Iterator[Question]:
     """Questions in the order of their first row, without the candidates' texts. A rating above 0 is correct, unless the
     report's `min_correct` differs; an empty one is none: search teams list what a query found before all of it is
@@ -60,8 +67,7 @@ def stream(file: Source, report: Report) -> Iterator[Question]:
     _, header = next(rows, (0, []))
     columns = find_columns(header)
     if columns is None:
-        forms = f"{','.join(COLUMNS)} or question,sentence,label"
-        wrong = report[0] if report else f"the first line must be {forms}, not {','.join(header)}"
+        wrong = report[0] if report else describe_header(source.read_header(file))
         raise UnreadableFile(f"{report.name}: {wrong}")
     documents = _drop_lone_queries(rows, columns, report)
     yield from source.group_rows(source.parse_each(documents, partial(_parse, report, columns), report), report)

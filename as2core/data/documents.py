@@ -12,22 +12,25 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from as2core.data.blocks import Block, BlockKind, drop_title, join_blocks, locate_blocks, locate_headings
+from as2core.data.file_kinds import require_kind, require_office_kind
 from as2core.data.html import html_blocks
 from as2core.data.line_ends import join_divided_words
 from as2core.data.mail import mail_blocks
 from as2core.data.markdown import front_matter, markdown_blocks
 from as2core.data.pdf import pdf_text
+from as2core.data.programs import find_shell_sessions
 from as2core.data.rule_lines import drop_rule_lines
 from as2core.data.sheet_tables import find_records, read_blocks
 from as2core.data.slides import slide_blocks
-from as2core.data.source import Problem, describe_problem, iterate_lines, read_bytes, read_lines, read_text
-from as2core.data.spreadsheet import DELIMITERS, TEXT_COLUMNS, TITLE_COLUMNS, find_header, names_delimiter
+from as2core.data.source import Problem, describe_problem, iterate_lines, parse_json, read_bytes, read_lines, read_text
+from as2core.data.spreadsheet import DELIMITERS, TEXT_COLUMNS, TITLE_COLUMNS, find_header, find_twin, names_delimiter
 from as2core.data.titles import choose_sheet_title, choose_title, find_confirmed_title, is_default_sheet
 from as2core.data.unpacking import MAX_LINE_BYTES, TooLarge
 from as2core.data.word import word_blocks
-from as2core.data.workbook import Sheet, read_sheets
+from as2core.data.workbook import Sheet, describe_hidden, read_book
 from as2core.errors import UnreadableFile
 from as2core.messages import count
 from as2core.types import Document
@@ -43,7 +46,17 @@ UTF_16_MARKS = b"\xff\xfe", b"\xfe\xff"
 
 NO_RESULT = "no result is stored for {}; open the file in Excel or LibreOffice, save it, and add it again"
 OnProblem = Callable[[Problem], None]
-Contents = tuple[list[Document], list[Problem]]  # of a file
+OnNote = Callable[[str], None]
+
+
+class Contents(NamedTuple):
+    """Of a file: its documents, what of it cannot be read, and what of it is left out, as in "has hidden sheets"."""
+
+    documents: list[Document]
+    problems: list[Problem]
+    notes: tuple[str, ...] = ()
+
+
 ParseFile = Callable[[str, str, bytes], Contents]  # name without suffix, suffix, content
 
 
@@ -120,10 +133,11 @@ def read_documents(
     data: bytes | None = None,
     *,
     on_problem: OnProblem | None = None,
+    on_note: OnNote | None = None,
     parse: ParseFile | None = None,
 ) -> Iterator[Document]:
     """The documents of a file, or of `data` under that name. `parse` takes the place of `parse_file` for the kinds in
-    `PARSERS` and `WORKBOOKS`.
+    `PARSERS` and `WORKBOOKS`. `on_note` takes what is left out of a file.
 
     Raises UnreadableFile (its text begins with the name). A malformed line of a CSV or JSONL file, or row of a
     workbook, raises too, unless `on_problem` takes it: then the other lines are read.
@@ -143,13 +157,16 @@ def read_documents(
 
     content = data if data is not None else read_bytes(path_or_name)
     try:
-        yield from _number_repeats(_read(name, suffix, content, report, parse), name)
+        require_kind(suffix, content)
+        yield from _number_repeats(_read(name, suffix, content, report, on_note, parse), name)
     except UnreadableFile as error:
         reason = str(error).removeprefix("the data given: ").removeprefix(f"{name}: ")
         raise UnreadableFile(f"{name}: {reason}") from error
 
 
-def _read(name: str, suffix: str, content: bytes, report: OnProblem, parse: ParseFile | None) -> Iterator[Document]:
+def _read(
+    name: str, suffix: str, content: bytes, report: OnProblem, on_note: OnNote | None, parse: ParseFile | None
+) -> Iterator[Document]:
     stem = PurePosixPath(name).with_suffix("").as_posix()
     if suffix == ".jsonl":
         return _read_jsonl(stem, content, report)
@@ -157,23 +174,27 @@ def _read(name: str, suffix: str, content: bytes, report: OnProblem, parse: Pars
         return _read_table(stem, content, "\t" if suffix == ".tsv" else None, report)
     if parse is None or suffix not in (*PARSERS, *WORKBOOKS):
         parse = parse_file
-    documents, problems = parse(stem, suffix, content)
-    for problem in problems:
+    contents = parse(stem, suffix, content)
+    for problem in contents.problems:
         report(problem)
-    return iter(documents)
+    if on_note is not None:
+        for note in contents.notes:
+            on_note(note)
+    return iter(contents.documents)
 
 
 def parse_file(stem: str, suffix: str, content: bytes) -> Contents:
     """The documents of a file of a kind that a parser reads whole, and its rows that cannot be read. Raises
     UnreadableFile."""
+    require_office_kind(suffix, content)
     if suffix not in WORKBOOKS:
-        return [parse_single(stem, suffix, content)], []
+        return Contents([parse_single(stem, suffix, content)], [])
     documents: list[Document] = []
     problems: list[Problem] = []
     chars = 0
-    sheets = read_sheets(content)
-    for sheet in sheets:
-        unit = "row" if len(sheets) == 1 else f"sheet {sheet.name}, row"
+    book = read_book(content)
+    for sheet in book.sheets:
+        unit = "row" if len(book.sheets) == 1 else f"sheet {sheet.name}, row"
         if rows := sheet.empty_formula_rows:
             problems.append(Problem(rows[0], NO_RESULT.format(count(len(rows), "formula")), unit))
         for document in _read_sheet(stem, sheet, unit, problems):
@@ -184,7 +205,8 @@ def parse_file(stem: str, suffix: str, content: bytes) -> Contents:
     if not documents:
         nothing = "there is no text in the cells of its sheets; hidden sheets, charts and pictures are not read"
         raise UnreadableFile(str(problems[0]) if problems else nothing)
-    return documents, problems
+    hidden = describe_hidden(book.hidden_sheets, book.sheets)
+    return Contents(documents, problems, (f"has {hidden}",) if hidden else ())
 
 
 def _count_chars(document: Document) -> int:
@@ -220,7 +242,8 @@ def parse_single(stem: str, suffix: str, content: bytes) -> Document:
         blocks = drop_title(title, blocks)
         text = join_blocks(blocks)
     if suffix == ".txt":
-        text = join_divided_words(drop_rule_lines(text))
+        text = join_divided_words(drop_rule_lines(text)).strip()
+        return replace(_make_document(stem, title, blocks, text, parsed.meta), verbatim=find_shell_sessions(text))
     return _make_document(stem, title, blocks, text, parsed.meta)
 
 
@@ -274,7 +297,7 @@ def _read_jsonl(stem: str, content: bytes, report: OnProblem) -> Iterator[Docume
         try:
             if len(line) > MAX_LINE_BYTES:
                 raise ValueError(f"it has more than {MAX_LINE_BYTES / 1e6:,.0f} MB; divide it")
-            record = json.loads(line)
+            record = parse_json(line)
             if not isinstance(record, dict):
                 raise ValueError("not a JSON object")
             if "candidates" in record:
@@ -302,6 +325,8 @@ def _read_table(stem: str, content: bytes, delimiter: str | None, report: OnProb
             f"The sentences must be in a column named {first} (or {', '.join(others)}). Its columns are: "
             f"{', '.join(columns)}. Rename one and add the file again."
         )
+    if twin := find_twin(columns):
+        raise UnreadableFile(f"two of its columns are named {twin}. Rename one, or delete it, and add the file again.")
     row: list[str] | None = []
     while row is not None:
         try:

@@ -8,7 +8,7 @@ width.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -27,6 +27,7 @@ from as2core.data.page_parts import (
     find_main,
     find_title,
 )
+from as2core.data.programs import is_program, read_program
 from as2core.data.table_cells import CELL_END, name_cells
 from as2core.errors import UnreadableFile
 
@@ -53,6 +54,8 @@ _MIN_ARTICLE_CHARS = 500  # less may be any piece of the page
 _MIN_ARTICLE_SHARE = 0.9  # of the article's text, in the element that is read
 _MIN_PART_CHARS, _MIN_PART_SHARE = 100, 0.5  # of what is around an inner element, to be a part
 _BREAK = "\0"  # no page holds one
+
+_Kind = tuple[BlockKind, int]  # a heading's with its level
 
 
 def html_blocks(
@@ -84,7 +87,7 @@ def html_blocks(
     drop_parts_around(root)
     drop_links(root)
     article_blocks = _walk(root)
-    has_text = any(block.is_text for block in article_blocks)
+    has_text = any(block.kind is not BlockKind.HEADING for block in article_blocks)
     return title, _drop_title_line(title, drop_boilerplate(title, article_blocks if has_text else whole))
 
 
@@ -229,10 +232,9 @@ def _read_cells(row: "HtmlElement") -> list[str]:
 
 
 def _walk(root: "_Element") -> list[Block]:
-    """Blocks in order, "- " before list items, which stay together as one paragraph."""
+    """Blocks in order, "- " before list items, which stay together as one paragraph, and programs apart."""
     blocks: list[str] = []
-    headings: dict[int, int] = {}  # position in `blocks` -> level
-    rows: set[int] = set()  # positions in `blocks`
+    kinds: dict[int, _Kind] = {}  # position in `blocks` -> kind, of those that are no prose
     line: list[str] = []
     item = False
     cells = 0  # that are open
@@ -242,7 +244,7 @@ def _walk(root: "_Element") -> list[Block]:
         while line and (not line[-1].strip() or line[-1] == CELL_END):
             line.pop()  # an empty cell ends no row
         for text in _divide_at_breaks("".join(line)):
-            if item and blocks and blocks[-1].startswith("- "):
+            if item and blocks and blocks[-1].startswith("- ") and len(blocks) - 1 not in kinds:
                 blocks[-1] += f"\n- {text}"
             else:
                 blocks.append(f"- {text}" if item else text)
@@ -252,7 +254,12 @@ def _walk(root: "_Element") -> list[Block]:
     def visit(element: "_Element") -> None:
         nonlocal cells
         tag = element.tag if isinstance(element.tag, str) else None
-        if tag is not None and tag not in _SKIPPED_TAGS:
+        if tag == "pre" and not cells and is_program(element):
+            flush()
+            if text := read_program(element):
+                kinds[len(blocks)] = BlockKind.PROGRAM, 0
+                blocks.append(text)
+        elif tag is not None and tag not in _SKIPPED_TAGS:
             is_cell = tag in _CELLS
             if tag in ("br", "lb"):
                 line.append(" " if cells else _BREAK)
@@ -270,22 +277,27 @@ def _walk(root: "_Element") -> list[Block]:
             if block:
                 is_item = item
                 flush()
-                if tag in HEADING_TAGS and not is_item:
-                    headings.update(dict.fromkeys(range(first, len(blocks)), int(tag[1])))
-                if tag == "tr" and len(blocks) == first + 1 and CELL_END in blocks[first]:
-                    rows.add(first)
+                if not is_item:
+                    kinds.update(_find_kinds(tag, blocks, first))
             cells -= is_cell
         if element is not root:
             line.append(element.tail or "")
 
     visit(root)
     flush()
-    kinds = dict.fromkeys(headings, BlockKind.HEADING) | dict.fromkeys(rows, BlockKind.ROW)
     return [
-        Block(text, kinds.get(i, BlockKind.PROSE), headings.get(i, 0))
+        Block(text, *kinds.get(i, (BlockKind.PROSE, 0)))
         for i, text in enumerate(blocks)
         if text.lower() not in _BOX_NAMES
     ]
+
+
+def _find_kinds(tag: str, blocks: Sequence[str], first: int) -> dict[int, _Kind]:
+    """Of the blocks from `first` on, which an element has: those of a heading, and a row of cells."""
+    if tag in HEADING_TAGS:
+        return dict.fromkeys(range(first, len(blocks)), (BlockKind.HEADING, int(tag[1])))
+    is_row = tag == "tr" and len(blocks) == first + 1 and CELL_END in blocks[first]
+    return {first: (BlockKind.ROW, 0)} if is_row else {}
 
 
 def _divide_at_breaks(text: str) -> Iterator[str]:

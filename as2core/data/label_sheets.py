@@ -2,12 +2,13 @@
 
 import io
 import zipfile
+from typing import NamedTuple
 
 from as2core.data import csv_ratings, question_table
 from as2core.data.office_files import OLD_FORMAT
 from as2core.data.source import format_rows
 from as2core.data.unpacking import TooLarge
-from as2core.data.workbook import Row, Sheet, read_sheets
+from as2core.data.workbook import Row, Sheet, describe_hidden, read_book
 from as2core.errors import UnreadableFile
 
 BOOK = "xl/workbook.xml"
@@ -34,13 +35,23 @@ def require_small(content: bytes) -> None:
                 raise TooLarge(f"it unpacks to more than {MAX_SHEETS_BYTES / 1e6:.0f} MB; save it as CSV")
 
 
-def write_table(content: bytes) -> str:
+class Table(NamedTuple):
+    """A CSV, and what of its workbook is left out."""
+
+    text: str
+    notes: tuple[str, ...] = ()
+
+
+def write_table(content: bytes) -> Table:
     """The first sheet whose rows begin with the columns of labels or of ratings, or else the first, as a CSV: row 7 is
     its line 7. It may take long, or much memory (`as2core.data.parser_process`). Raises UnreadableFile."""
-    sheets = [sheet for sheet in read_sheets(content) if sheet.rows]
+    book = read_book(content)
+    sheets = [sheet for sheet in book.sheets if sheet.rows]
     if not sheets:
         raise UnreadableFile("its sheets are empty")
-    return _write_rows(next(filter(_names_columns, sheets), sheets[0]).rows)
+    sheet = next(filter(_names_columns, sheets), sheets[0])
+    hidden = describe_hidden(book.hidden_sheets, [sheet])
+    return Table(_write_rows(sheet.rows), (hidden,) if hidden else ())
 
 
 def _names_columns(sheet: Sheet) -> bool:

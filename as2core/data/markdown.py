@@ -19,6 +19,7 @@ from as2core.data.markdown_marks import (
     read_words,
 )
 from as2core.data.page_links import drop_links
+from as2core.data.programs import has_sentences
 from as2core.data.table_cells import CELL_END, name_cells
 
 if TYPE_CHECKING:
@@ -127,7 +128,8 @@ class _Reader:
             for inner in _make_parser().parse(token.content):
                 self.read(inner)
             return
-        kind = BlockKind.PROGRAM if token.type == "fence" else BlockKind.PROSE
+        is_prose = token.type == "code_block" and has_sentences(token.content)
+        kind = BlockKind.PROSE if is_prose else BlockKind.PROGRAM
         self._add(Block(token.content.strip("\n"), kind))
 
     def _add(self, block: Block) -> None:

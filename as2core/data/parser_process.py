@@ -13,14 +13,16 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from math import inf
 from pathlib import Path
 from typing import IO
 
 from as2core.data.documents import Contents, describe_fault, parse_file
-from as2core.data.label_sheets import write_table
+from as2core.data.label_sheets import Table, write_table
 from as2core.data.source import Problem
 from as2core.errors import UnreadableFile
 from as2core.types import Document, Heading
@@ -30,6 +32,7 @@ log = logging.getLogger(__name__)
 MAX_FILE_BYTES = 500_000_000
 MAX_MEMORY_BYTES = 4_000_000_000
 BASE_SECONDS, SECONDS_PER_MB, MAX_SECONDS = 20, 20, 600  # for one document
+USUAL_SECONDS, USUAL_SECONDS_PER_MB = 2, 2  # that hardly a file takes longer than
 SIZES = struct.Struct(">II")  # of the header and of the file
 
 ALARM = 14  # SIGALRM, which Windows does not have
@@ -41,26 +44,36 @@ def limit_seconds(content_bytes: int) -> int:
 
 
 class ParserProcess:
-    """Parses one document at a time; started when first needed, and safe to share between threads."""
+    """Parses one document at a time; started when first needed, and safe to share between threads. Once its files have
+    taken `max_slow_seconds` more than is usual, all together, it refuses others."""
 
-    def __init__(self, limit: Callable[[int], int] = limit_seconds) -> None:
-        self._limit = limit
+    def __init__(
+        self,
+        limit: Callable[[int], int] = limit_seconds,
+        *,
+        max_slow_seconds: float = inf,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._limit, self._clock = limit, clock
+        self._max_slow_seconds, self._slow_seconds = max_slow_seconds, 0.0
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
 
     def parse(self, stem: str, suffix: str, content: bytes) -> Document:
         """As `as2core.data.documents.parse_single`. Raises UnreadableFile, also for a file beyond the limits."""
-        [document], _ = self.parse_file(stem, suffix, content)
+        [document] = self.parse_file(stem, suffix, content).documents
         return document
 
     def parse_file(self, stem: str, suffix: str, content: bytes) -> Contents:
         """As `as2core.data.documents.parse_file`. Raises UnreadableFile, also for a file beyond the limits."""
         answer = self._ask({"task": DOCUMENTS, "stem": stem, "suffix": suffix}, content)
-        return [_read_document(fields) for fields in answer["documents"]], [Problem(*p) for p in answer["problems"]]
+        documents = [_read_document(fields) for fields in answer["documents"]]
+        return Contents(documents, [Problem(*p) for p in answer["problems"]], tuple(answer["notes"]))
 
-    def write_table(self, content: bytes) -> str:
+    def write_table(self, content: bytes) -> Table:
         """As `as2core.data.label_sheets.write_table`. Raises UnreadableFile, also for a file beyond the limits."""
-        return str(self._ask({"task": TABLE}, content)["table"])
+        answer = self._ask({"task": TABLE}, content)
+        return Table(answer["table"], tuple(answer["notes"]))
 
     def close(self) -> None:
         with self._lock:
@@ -72,12 +85,23 @@ class ParserProcess:
         seconds = self._limit(len(content))
         header = json.dumps({**request, "seconds": seconds}).encode()
         with self._lock:
-            answer = self._exchange(header, content, seconds)
+            answer = self._exchange_in_time(header, content, seconds)
         if error := answer.get("error"):
             if trace := answer.get("trace"):
                 log.warning("parsing %s: %s", request, trace)
             raise UnreadableFile(error)
         return answer
+
+    def _exchange_in_time(self, header: bytes, content: bytes, seconds: int) -> dict:
+        if self._slow_seconds > self._max_slow_seconds:
+            slow = f"{self._max_slow_seconds / 60:.0f} minutes longer than usual"
+            raise UnreadableFile(f"not read, since the files before it took {slow}; add it again without those")
+        started = self._clock()
+        try:
+            return self._exchange(header, content, seconds)
+        finally:
+            usual = USUAL_SECONDS + USUAL_SECONDS_PER_MB * len(content) / 1_000_000
+            self._slow_seconds += max(0.0, self._clock() - started - usual)
 
     def _exchange(self, header: bytes, content: bytes, seconds: int) -> dict:
         process = self._process = self._process or _start()
@@ -182,15 +206,17 @@ def _answer(header: dict[str, str], content: bytes) -> bytes:
 
 
 def _answer_documents(header: dict[str, str], content: bytes) -> dict[str, object]:
-    documents, problems = parse_file(header["stem"], header["suffix"], content)
+    contents = parse_file(header["stem"], header["suffix"], content)
     return {
-        "documents": [_write_document(document) for document in documents],
-        "problems": [(p.line, p.reason, p.unit) for p in problems],
+        "documents": [_write_document(document) for document in contents.documents],
+        "problems": [(p.line, p.reason, p.unit) for p in contents.problems],
+        "notes": contents.notes,
     }
 
 
 def _answer_table(_header: dict[str, str], content: bytes) -> dict[str, object]:
-    return {"table": write_table(content)}
+    table = write_table(content)
+    return {"table": table.text, "notes": table.notes}
 
 
 DOCUMENTS, TABLE = "documents", "table"  # what a file is read as

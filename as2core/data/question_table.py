@@ -44,17 +44,29 @@ def find_columns(header: str) -> tuple[str, dict[str, int]] | None:
 def stream(file: Source, report: Report) -> Iterator[Question]:
     """Questions in the order of their first row. Their ids are digests of the texts. Raises UnreadableFile without
     the three columns."""
-    columns = find_columns(source.read_header(file))
+    header = source.read_header(file)
+    columns = find_columns(header)
     if columns is None:
         needed = "; ".join(" or ".join(NAMES[c]) for c in REQUIRED)
-        raise UnreadableFile(f"{report.name}: the first line must name three columns: {needed}")
+        line = ", ".join(header.split(max(DELIMITERS, key=header.count))) or "empty"
+        raise UnreadableFile(
+            f"{report.name}: the first line must name three columns: {needed}; its columns are: {line}"
+        )
     delimiter, places = columns
     rows = source.stream_rows(file, report, delimiter)
-    _, header = next(rows, (0, []))
-    report.columns = describe_columns(header, places)
+    _, names = next(rows, (0, []))
+    _refuse_twins(names, places, report)
+    report.columns = describe_columns(names, places)
     docids: dict[Pair, str] = {}
     parsed = source.parse_each(rows, partial(_parse, report, places, docids), report)
     yield from source.group_rows(_name_by_docid([*join_rows(parsed, report)], docids), report)
+
+
+def _refuse_twins(header: Sequence[str], places: Mapping[str, int], report: Report) -> None:
+    """Raises UnreadableFile where two columns have the name of one that is read."""
+    names = [name.strip().lower() for name in header]
+    if twins := [names[place] for place in places.values() if names.count(names[place]) > 1]:
+        raise UnreadableFile(f"{report.name}: two columns are named {twins[0]!r}; rename one, or delete it")
 
 
 def _name_by_docid(rows: Sequence[tuple[int, Row]], docids: Mapping[Pair, str]) -> Iterator[tuple[int, Row]]:

@@ -1,6 +1,7 @@
 """The sentences of a document, each with what announces it (decisions 90, 104 and 108)."""
 
 import re
+from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -37,6 +38,7 @@ def split_document(document: Document) -> list[Sentence]:
       look like one count, too.
     - A question: "Is it free? Yes.", unless it ends a paragraph of other sentences.
     - What ends with a colon: "To undo this, run: git reset".
+    - What stands before a program and is no whole sentence: "To undo this, use" and "git reset".
 
     A short list behind one of these is one sentence with it, "Bring: a pen; paper", a longer one several, each with it.
 
@@ -56,6 +58,7 @@ class _Splitter:
         short_rows = ((start, end) for start, end in document.rows if end - start <= MAX_ROW_CHARS)
         spans = sorted((*document.verbatim, *((h.start, h.end) for h in self._headings), *short_rows))
         parts = split_sentences(self._text, spans)
+        self._programs = _find_programs(document, parts)
         sizes = Counter(s.paragraph for s in parts)
         self._ends = {s.paragraph: s.start for s in parts if sizes[s.paragraph] > 1}
         self._lines: set[int] = set()
@@ -85,6 +88,8 @@ class _Splitter:
                 self._open_table(s)
             elif self._opening and self._is_item(s):
                 self._read_list(self._opening, s)
+            elif self._announces_program(s):
+                self._open(replace(s, text=s.text.rstrip(",;")))
             elif self._opens(s):
                 self._open(s)
             else:
@@ -109,10 +114,17 @@ class _Splitter:
 
     def _is_item(self, s: Sentence) -> bool:
         is_other = s.text.endswith("?") or s.start in self._row_ends or self._is_heading(s)
-        return begins_item(self._text, s) and not is_other
+        return begins_item(self._text, s) and s.start not in self._programs and not is_other
 
     def _opens(self, s: Sentence) -> bool:
+        if s.start in self._programs:
+            return False
         return s.start in self._lines or self._is_question(s) or _is_lead_in(s)
+
+    def _announces_program(self, s: Sentence) -> bool:
+        if s.start in self._programs or not self._rest or self._rest[0].start not in self._programs:
+            return False
+        return len(s.text) <= MAX_OPENING_CHARS and not _PROSE_END.search(s.text)
 
     def _is_question(self, s: Sentence) -> bool:
         has_answer = self._ends.get(s.paragraph) != s.start or _fills_lines(self._text, s)
@@ -128,7 +140,8 @@ class _Splitter:
 
     def _is_table_title(self, s: Sentence) -> bool:
         """A line above a table that is no sentence."""
-        is_above = bool(self._rest) and self._rest[0].start in self._row_ends and not self._is_item(s)
+        is_line = s.start not in self._programs and not self._is_item(s)
+        is_above = is_line and bool(self._rest) and self._rest[0].start in self._row_ends
         return is_above and len(s.text) <= MAX_HEADING_CHARS and not _is_lead_in(s) and not _PROSE_END.search(s.text)
 
     def _open_table(self, title: Sentence) -> None:
@@ -174,6 +187,13 @@ class _Splitter:
         """Whether it is a further sentence of the item: in its line, or in one that is indented."""
         begins_line = self._text[s.start - 1] == "\n"
         return s.paragraph == item.paragraph and not begins_line and not begins_item(self._text, s)
+
+
+def _find_programs(document: Document, parts: Sequence[Sentence]) -> set[int]:
+    """Where the sentences of programs begin."""
+    starts = [start for start, _ in document.verbatim]
+    places = ((s.start, bisect_right(starts, s.start) - 1) for s in parts)
+    return {start for start, place in places if place >= 0 and start < document.verbatim[place][1]}
 
 
 def _is_lead_in(s: Sentence) -> bool:

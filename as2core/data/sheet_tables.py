@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from as2core.data.blocks import Block, BlockKind
-from as2core.data.spreadsheet import TEXT_COLUMNS, TITLE_COLUMNS
+from as2core.data.spreadsheet import TEXT_COLUMNS, TITLE_COLUMNS, find_twin
 from as2core.data.table_cells import CELL_END, name_cells
 from as2core.data.workbook import Row, Sheet
+from as2core.errors import UnreadableFile
 
 Record = tuple[int, dict[str, str]]  # a row's number, and its texts by the names of their columns
 
@@ -30,11 +31,14 @@ _RANGE = " \u2013 "  # between the names of the first and the last column that a
 
 
 def find_records(sheet: Sheet) -> list[Record] | None:
-    """The rows below a header that names a column of texts, as that of a CSV does; None without one."""
+    """The rows below a header that names a column of texts, as that of a CSV does; None without one. Raises
+    UnreadableFile for two of one name."""
     for place, row in enumerate(sheet.rows[: MAX_ROWS_ABOVE_HEADER + 1]):
         names = {column: cell.text.lower() for column, cell in row.cells.items()}
         others = sheet.rows[place + 1 :]
         if _names_texts(row, names, sheet.rows[:place], others):
+            if twin := find_twin([*names.values()]):
+                raise UnreadableFile(f"two columns of a sheet are named {twin}. Rename one, or delete it.")
             records = [r for r in others if not _is_wide_line(r)]
             return [(r.number, {name: _read_text(r, c) for c, name in names.items()}) for r in records]
     return None

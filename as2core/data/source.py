@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2s
 from pathlib import Path
-from typing import IO, AnyStr, Protocol, Self, TypeVar
+from typing import IO, Any, AnyStr, Protocol, Self, TypeVar
 
 from as2core.data.spreadsheet import names_delimiter
 from as2core.data.unpacking import GZIP_MAGIC, MAX_LINE_BYTES, MAX_WHOLE_BYTES, Quota, TooLarge, open_gzip
@@ -26,6 +26,10 @@ from as2core.types import Candidate, Json, Question
 Source = str | Path | bytes
 R = TypeVar("R")
 T = TypeVar("T")
+
+
+MAX_JSON_VALUES = 5_000_000  # of a line, or of a document that was sent; no other thread runs while they are read
+TOO_MANY_VALUES = f"it has more than {MAX_JSON_VALUES:,} values; divide it"
 
 
 class Problem(str):
@@ -249,16 +253,30 @@ def read_json(
 ) -> T:
     """`parse` of the JSON document in a file, whose objects are `make_object` of their pairs. Raises UnreadableFile
     ("not `kind` ...") where it is not JSON, or one of the two refuses it with one of MALFORMED; TooLarge for one that
-    was sent and is larger than a line may be."""
+    was sent and is larger than a line may be, or has more values."""
     text = read_text(source)
     if isinstance(source, bytes) and len(text) > MAX_LINE_BYTES:  # it takes twenty times as much memory
         raise TooLarge(f"{name_source(source)}: a JSON document has at most {MAX_LINE_BYTES / 1e6:,.0f} MB; divide it")
+    if isinstance(source, bytes) and _count_values(text) > MAX_JSON_VALUES:
+        raise TooLarge(f"{name_source(source)}: {TOO_MANY_VALUES}")
     if report is not None:
         report.lines = text.count("\n") + 1
     try:
         return parse(json.loads(text, object_pairs_hook=make_object))
     except MALFORMED as error:
         raise UnreadableFile(f"{name_source(source)}: not {kind} ({describe_problem(error)})") from error
+
+
+def parse_json(line: str) -> Any:
+    """The JSON of a line. Raises ValueError, also for one of more than MAX_JSON_VALUES."""
+    if _count_values(line) > MAX_JSON_VALUES:
+        raise ValueError(TOO_MANY_VALUES)
+    return json.loads(line)
+
+
+def _count_values(text: str) -> int:
+    """Of JSON, at most."""
+    return sum(map(text.count, ",[{"))
 
 
 def read_lines(source: Source) -> list[tuple[int, str]]:
@@ -334,7 +352,7 @@ def stream_records(
     source: Source, report: Report, parse: Callable[[dict], T], message: str = ""
 ) -> Iterator[tuple[int, T]]:
     """`(line, parse(record))` of JSON lines; one that is no JSON, or that `parse` refuses, is a problem."""
-    return parse_each(stream_lines(source, report), lambda line: parse(json.loads(line)), report, message=message)
+    return parse_each(stream_lines(source, report), lambda line: parse(parse_json(line)), report, message=message)
 
 
 def json_line(record: dict) -> str:

@@ -9,6 +9,7 @@ text that has apostrophes before such a character gets one more, so that reading
 
 import re
 from codecs import BOM_UTF8
+from collections.abc import Sequence
 
 TEXT_COLUMNS = ("text", "answer", "content", "body")  # of a table whose rows are documents
 TITLE_COLUMNS = ("title", "article", "subject", "heading", "name", "question")
@@ -26,6 +27,13 @@ def find_header(text: str) -> str:
     """The line of a table that names its columns: the first, or the one after `sep=;`."""
     first, _, rest = text.partition("\n")
     return rest.partition("\n")[0] if names_delimiter(first) else first
+
+
+def find_twin(columns: Sequence[str]) -> str:
+    """The name of two columns of documents where it is one that is read; "" where there is none."""
+    kinds = ("id", "_id"), TEXT_COLUMNS, TITLE_COLUMNS
+    names = (next((name for name in kind if name in columns), "") for kind in kinds)
+    return next((name for name in names if name and columns.count(name) > 1), "")
 
 
 def defuse_formula(text: str) -> str:

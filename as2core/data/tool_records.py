@@ -21,6 +21,7 @@ from as2core.data.source import (
     describe_problem,
     digest_id,
     group_rows,
+    parse_json,
     read_bytes,
     read_json,
     stream_lines,
@@ -80,7 +81,7 @@ def _parse_records(
     is_known = False  # as a file of labels
     for number, item in records:
         try:
-            record = json.loads(item) if isinstance(item, str) and unit == "line" else item
+            record = parse_json(item) if isinstance(item, str) and unit == "line" else item
             if not isinstance(record, dict):
                 raise ValueError("not a JSON object")
             rows = [*parse(record, report)]

@@ -8,6 +8,7 @@ the addresses of links and errors such as #N/A are left out.
 import io
 import warnings
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,6 +18,7 @@ from as2core.data.office_files import OLD_FORMAT, require_bounded_size
 from as2core.data.sheet_layout import Area, SheetLayout, read_layout
 from as2core.data.unpacking import TooLarge
 from as2core.errors import UnreadableFile
+from as2core.messages import count, join, name_some
 
 if TYPE_CHECKING:
     from openpyxl import Workbook
@@ -51,16 +53,36 @@ class Row(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Sheet:
     """`rows`: those that hold something. `header_rows`: numbers of those that the sheet marks as names of columns.
-    `empty_formula_rows`: the number of each shown formula's row whose result is not stored."""
+    `empty_formula_rows`: the number of each shown formula's row whose result is not stored. `hidden_rows`,
+    `hidden_columns`: how many that hold something are hidden."""
 
     name: str
     rows: list[Row]
     header_rows: frozenset[int] = frozenset()
     empty_formula_rows: tuple[int, ...] = ()
+    hidden_rows: int = 0
+    hidden_columns: int = 0
 
 
-def read_sheets(content: bytes) -> list[Sheet]:
-    """The sheets that are shown, in their order. Raises UnreadableFile."""
+class Book(NamedTuple):
+    """The sheets that are shown, in their order, and the names of the hidden ones."""
+
+    sheets: list[Sheet]
+    hidden_sheets: tuple[str, ...]
+
+
+def describe_hidden(hidden_sheets: Sequence[str], sheets: Sequence[Sheet]) -> str:
+    """As in "hidden parts that are not read: sheet Old, 2 rows of sheet Fees"; "" where nothing is hidden."""
+    parts = [f"sheet {name}" for name in hidden_sheets]
+    for sheet in sheets:
+        counts = (sheet.hidden_rows, "row"), (sheet.hidden_columns, "column")
+        if hidden := [count(n, noun) for n, noun in counts if n]:
+            parts.append(f"{join(hidden)} of sheet {sheet.name}")
+    return f"hidden parts that are not read: {name_some(parts)}" if parts else ""
+
+
+def read_book(content: bytes) -> Book:
+    """Raises UnreadableFile."""
     if content.startswith(OLD_FORMAT):
         if _PASSWORD_MARK in content:
             raise UnreadableFile("it is locked with a password; remove the password and save it again")
@@ -70,7 +92,8 @@ def read_sheets(content: bytes) -> list[Sheet]:
         with warnings.catch_warnings():  # openpyxl's, of what it does not keep
             warnings.simplefilter("ignore")
             book = _open_book(content)
-            return [_read_sheet(book, sheet) for sheet in book.worksheets if sheet.sheet_state == "visible"]
+            sheets = [_read_sheet(book, sheet) for sheet in book.worksheets if sheet.sheet_state == "visible"]
+            return Book(sheets, tuple(s.title for s in book.worksheets if s.sheet_state != "visible"))
     except (UnreadableFile, TooLarge, MemoryError, RecursionError):
         raise
     except Exception as error:  # openpyxl raises whatever it meets in a damaged file
@@ -106,12 +129,15 @@ def _read_sheet(book: "Workbook", sheet: "ReadOnlyWorksheet") -> Sheet:
         for row in rows
         if row.number not in layout.hidden_rows
     ]
+    hidden_columns = {c for row in rows for c in row.cells if layout.hides_column(c)}
     empty_formulas = (row for row, column in layout.empty_formulas if not layout.hides_column(column))
     return Sheet(
         sheet.title,
         [row for row in visible if row.cells],
         frozenset(layout.header_rows),
         tuple(row for row in empty_formulas if row not in layout.hidden_rows),
+        sum(row.number in layout.hidden_rows for row in rows),
+        len(hidden_columns),
     )
 
 

@@ -4,8 +4,10 @@ import json
 
 import pytest
 from document_files import one, pdf
+from workbook_files import make_book
 
 from as2core.data.documents import MAX_COLUMNS, MAX_TITLE_CHARS, SUFFIXES, read_documents
+from as2core.data.office_files import OLD_FORMAT
 from as2core.errors import UnreadableFile
 
 
@@ -130,7 +132,7 @@ def test_a_file_name_that_is_not_utf8_is_read_as_an_old_one_and_two_stay_two(tmp
         document = one(name, "Text.")
         expected = raw.decode("cp1252")
         assert (document.id, document.title, document.source) == (expected[:-4], expected[:-4], expected)
-    with pytest.raises(UnreadableFile, match=r"^B\?che\.txt: there is no text"):
+    with pytest.raises(UnreadableFile, match=r"^B\?che\.txt: the file is empty"):
         list(read_documents("B\ud800che.txt", b""))
 
 
@@ -161,7 +163,20 @@ UNREADABLE = {
         "The sentences must be in a column named text (or answer, content, body). Its columns are: a, b. Rename one",
     ),
     "m.csv": (b"id,text\n1,x,y\n", "line 2: more fields than the 2 columns"),
-    "e.html": (b"", "not a web page"),
+    "e.html": (b" ", "not a web page"),
+    "0.csv": (b"", "the file is empty"),
+    "0.docx": (b"", "the file is empty"),
+    "0.pdf": (b"", "the file is empty"),
+    "p.txt": (pdf("Text."), "by its content it is a PDF: name it .pdf"),
+    "p.html": (pdf("Text."), "by its content it is a PDF: name it .pdf"),
+    "o.md": (OLD_FORMAT, "by its content it is of an old version of Office or locked with a password"),
+    "w.html": (
+        make_book([["text"], ["Some words."]]),
+        "a Word, PowerPoint or Excel file or a zip archive: name it",
+    ),
+    "x.docx": (make_book([["text"], ["Some words."]]), "by its content it is an Excel workbook: name it .xlsx"),
+    "t.tsv": (b"Text\ttitle\ttext\na\tb\tc\n", "two of its columns are named text. Rename one"),
+    "t.xlsx": (make_book([["title", "text", "Text"], ["a", "b", "c"]]), "two columns of a sheet are named text"),
     "e.htm": (b"<html><body><script>x</script></body></html>", "there is no text in it"),
     "d.pdf": (b"%PDF-1.4 nothing", "not a PDF that can be read"),
     "t.pdf": (b"plain text", "not a PDF that can be read"),

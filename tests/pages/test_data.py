@@ -2,6 +2,7 @@
 
 import pytest
 import stored
+import streamlit as st
 from app_pages import button, texts
 from data_page import label, names, open_data, reasons
 from stored import TOWERS, WORKS
@@ -304,3 +305,15 @@ def test_a_viewer_adds_no_documents(wb):
     stored.set_role(wb, "viewer")
     at = open_data()
     assert button(at, "Create").disabled and at.button(key=f"data_ingest_{TOWERS}").disabled
+
+
+def test_an_upload_that_a_click_ended_is_told_of_once_and_one_that_ran_through_is_not(wb, monkeypatch):
+    at = open_data()
+    at = at.file_uploader(key="data_files_0").set_value([("a.txt", b"The fee is 48 euros.", "text/plain")]).run()
+    with monkeypatch.context() as stopped:
+        stopped.setattr(ingestion, "ingest", lambda *_args, **_settings: st.stop())
+        at.button(key=f"data_ingest_{TOWERS}").click().run()
+    at = at.run()
+    assert "Adding files to “Towers” was stopped. What was stored by then is in the corpus." in texts(at)
+    at = at.button(key=f"data_ingest_{TOWERS}").click().run()
+    assert "was stopped" not in texts(at) and "Towers: 1 document added" in texts(at)

@@ -79,7 +79,7 @@ def test_a_file_that_cannot_be_imported_leaves_no_report_of_the_one_before(wb):
     assert "mine.tsv (WikiQA TSV): 3 new labels" in texts(at)
     at = at.file_uploader(key="data_label_file_1").set_value(("other.tsv", b"nothing known", "text/plain")).run()
     at = at.button(key=f"data_import_{TOWERS}").click().run()
-    assert "other.tsv: unknown format; a table (CSV or Excel) needs the columns" in texts(at)
+    assert "other.tsv: the first line must be query,docid,rating or question,sentence,label, not nothing" in texts(at)
     assert "mine.tsv" not in texts(at)
 
 

@@ -31,6 +31,7 @@ from as2core.messages import count, name_some
 NEW = "_data_new"  # of the session: its `_NewCorpus`
 DELETING, RENAMING = "_data_deleting", "_data_renaming"  # of the session: the id of a dialog's corpus
 SCROLLING = "_data_scrolling"  # of the session: the name of a corpus whose upload is to come in sight
+READING = "_data_reading"  # of the session: the name of a corpus while files are added to it
 REPORT = "_data_report"  # of the session: the name of a corpus and what was ingested
 MAX_NOTES = 5  # of an upload
 ONLY_ADMIN = "Only an admin can delete a corpus: everyone's labels are deleted with it"
@@ -251,13 +252,40 @@ def _draw_ingest(frame: Frame) -> None:
         key=f"data_ingest_{corpus.id}", help=why,
     ):  # fmt: skip
         st.session_state.pop(REPORT, None)
-        with catch_errors(), show_progress(f"Reading {count(len(files), 'file')} …") as on_progress:
-            contents = [(f.name, f.getvalue()) for f in files]
-            report = ingestion.ingest(frame.wb, corpus.id, contents, on_progress=on_progress, by=frame.annotator.id)
+        with catch_errors():
+            report = _ingest(frame, corpus, files)
             st.session_state[REPORT] = (corpus.name, report)
             st.session_state["_data_upload_turn"] = turn + 1
             st.rerun()
+    _draw_interruption()
     _draw_report(frame, corpus)
+
+
+def _ingest(frame: Frame, corpus: CorpusView, files: Sequence[UploadedFile]) -> IngestView:
+    """A click on Stop, as on anything else, ends this run of the page, and the next finds READING."""
+    st.session_state[READING] = corpus.name
+    contents = [(f.name, f.getvalue()) for f in files]
+    slot = st.empty()
+    slot.button("Stop", key="data_ingest_stop", icon=":material/stop_circle:", help="After the file that is being read")
+    try:
+        with show_progress(f"Reading {count(len(files), 'file')} …") as on_progress:
+            report = ingestion.ingest(frame.wb, corpus.id, contents, on_progress=on_progress, by=frame.annotator.id)
+    except Exception:
+        del st.session_state[READING]  # the error says what became of it
+        raise
+    finally:
+        slot.empty()
+    del st.session_state[READING]
+    return report
+
+
+def _draw_interruption() -> None:
+    if name := st.session_state.pop(READING, ""):
+        st.warning(
+            f"Adding files to “{plain(name)}” was stopped. What was stored by then is in the corpus. Adding all "
+            "again goes on with the others.",
+            icon=":material/stop_circle:",
+        )
 
 
 def _find_doubles(files: Sequence[UploadedFile]) -> list[str]:

@@ -90,7 +90,8 @@ def draw(frame: Frame) -> None:
     st.download_button("Table to fill in", template, "labels-template.csv", "text/csv", key="data_import_template",
                        type="tertiary", icon=":material/download:", on_click="ignore")  # fmt: skip
     turn = st.session_state.setdefault("_data_import_turn", 0)
-    file = offer_upload("A label file", is_allowed=not why, key=f"data_label_file_{turn}", label_visibility="collapsed")
+    file = offer_upload("A label file", is_allowed=not why, key=f"data_label_file_{turn}", label_visibility="collapsed",
+                        max_upload_size=label_files.MAX_SENT_BYTES // 1_000_000)  # fmt: skip
     choices = _draw_choices(frame)
     key = f"data_import_{corpus.id if corpus else 0}"  # a click meant for a corpus deleted meanwhile has no effect
     is_closed = bool(why) or file is None

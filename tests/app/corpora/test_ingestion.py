@@ -131,7 +131,7 @@ def test_an_odd_file_name_or_line_takes_no_good_file_with_it(wb, towers):
     done = ingestion.ingest(wb, towers.id, files)
     assert done.added == 3
     assert done.failed == (
-        ("B\u00fcche.txt", "there is no text in it"),
+        ("B\u00fcche.txt", "the file is empty"),
         ("odd.jsonl", "line 2: nested too deeply to read"),
     )
     assert [d.title for d in documents.list_documents(wb, towers.id, search="che")] == ["B\u00e4che"]
@@ -167,6 +167,39 @@ def test_progress_is_told_up_to_the_end(wb, towers):
     assert [p.done for p in told] == sorted(p.done for p in told)
     assert told[-1].done == told[-1].total == 900
     assert len(told) >= 3
+
+
+def test_each_file_is_named_before_it_is_read_and_ends_the_ingest_where_its_reader_left(wb):
+    """Of many files none is stored before hundreds are read."""
+
+    class Left(BaseException):
+        pass
+
+    told: list[str] = []
+
+    def leave_at_the_third(progress):
+        told.append(progress.stage)
+        if "c.txt" in progress.stage:
+            raise Left
+
+    with pytest.raises(Left):
+        ingestion.ingest(
+            wb,
+            corpora.create_corpus(wb, "many").id,
+            [(f"{x}.txt", b"Some words.") for x in "abcd"],
+            on_progress=leave_at_the_third,
+        )
+    assert told == [f"{n} documents, reading {x}.txt" for n, x in enumerate("abc")]
+
+
+@pytest.mark.parametrize(("is_upload", "refused"), [(True, ["b.md"]), (False, [])])
+def test_an_upload_of_slow_files_leaves_the_rest_and_says_so(wb, ann, monkeypatch, is_upload, refused):
+    monkeypatch.setattr(ingestion, "MAX_SLOW_SECONDS", -1)
+    files = [("a.txt", b"Plain text."), ("b.md", b"# A\n\nSome words."), ("c.jsonl", b'{"text": "More words."}')]
+    corpus = corpora.create_corpus(wb, "slow")
+    done = ingestion.ingest(wb, corpus.id, files, by=ann.id if is_upload else None)
+    assert [name for name, _ in done.failed] == refused and done.added == 3 - len(refused)
+    assert all("not read, since the files before it took" in reason for _, reason in done.failed)
 
 
 def test_the_same_document_twice_in_one_call_ends_as_the_later_one(wb, towers):
@@ -257,8 +290,9 @@ def test_a_reader_who_leaves_during_an_ingest_leaves_a_job_for_the_vectors_of_wh
     class Left(BaseException):
         """As Streamlit ends a page's script."""
 
-    def leaves(_):
-        raise Left
+    def leaves(progress):
+        if progress.done:
+            raise Left
 
     corpus = corpora.create_corpus(wb, "many")
     with pytest.raises(Left):

@@ -75,3 +75,15 @@ def test_columns_that_are_not_read_are_noted_once_for_all_sheets(wb, parts):
     book.save(file)
     done = ingestion.ingest(wb, parts.id, [("notes.xlsx", file.getvalue())])
     assert done.notes == tuple(("notes.xlsx", UNREAD_COLUMNS.format(name)) for name in ("owner", "year"))
+
+
+def test_the_report_names_what_a_workbook_hides(wb):
+    book = Workbook()
+    book.active.append(["title", "text"])
+    book.active.append(["Valve", "The valve opens at two bar."])
+    book.create_sheet("Margins").sheet_state = "hidden"
+    content = io.BytesIO()
+    book.save(content)
+    report = ingestion.ingest(wb, corpora.create_corpus(wb, "Parts").id, [("parts.xlsx", content.getvalue())])
+    assert report.notes == (("parts.xlsx", "has hidden parts that are not read: sheet Margins"),)
+    assert (report.added, report.failed) == (1, ())

@@ -1,5 +1,6 @@
 """Labels that come in: which are new, which the same, which in conflict, and in which corpus."""
 
+import gzip
 import json
 from dataclasses import replace
 
@@ -16,9 +17,9 @@ from app.labels import consensus
 from app.workbench import audit_log, people, sessions
 from app.workbench.sessions import Login
 from app.workbench.workbench import DatabaseContention
-from as2core.data import jsonl
+from as2core.data import beir, jsonl
 from as2core.data.source import format_rows
-from as2core.errors import BadSetting
+from as2core.errors import BadSetting, UnreadableFile
 from as2core.types import Candidate, Question
 from db.repositories import labels as label_rows
 
@@ -312,3 +313,26 @@ def test_a_signature_in_other_capitals_or_with_unseen_characters_is_the_person_o
         signers = {(r.annotator, r.imported) for r in label_rows.list_labels_of_corpus(s, corpus)}
     assert signers == {("ann", False), ("import", True)}
     assert [p.name for p in people.list_people(wb) if p.name.lower() == "ann"] == ["ann"]
+
+
+def test_a_label_file_that_is_uploaded_has_a_bound_also_unpacked_and_one_on_the_command_line_has_none(
+    monkeypatch, tmp_path
+):
+    rows = b"".join(b"q%d 0 d 1\n" % i for i in range(10))
+    (tmp_path / "a.qrels").write_bytes(rows)
+    monkeypatch.setattr(label_files, "MAX_SENT_BYTES", len(rows))
+    assert len(label_files.read_labels("a.qrels", rows).questions) == 10
+    for content in (rows + b"r 0 d 1\n", gzip.compress(rows + b"r 0 d 1\n")):
+        with pytest.raises(
+            UnreadableFile, match=r"a\.qrels: it has more than 0 MB; divide it, or import it with `as2 la"
+        ):
+            label_files.read_labels("a.qrels", content)
+    monkeypatch.setattr(label_files, "MAX_SENT_BYTES", 10)
+    assert len(label_files.read_labels("a.qrels", tmp_path / "a.qrels").questions) == 10
+
+
+def test_a_beir_set_that_is_uploaded_is_unpacked_up_to_the_same_bound(monkeypatch, wb, towers):
+    monkeypatch.setattr(label_files, "MAX_SENT_BYTES", 40)
+    content = exports._zip(beir.dumps(QUESTIONS))
+    with pytest.raises(UnreadableFile, match=r"a\.zip: it unpacks to more than"):
+        label_files.read_labels("a.zip", content)

@@ -61,7 +61,10 @@ def test_ratings_of_known_sentences_are_read_too(wb):
     [
         (make_book([]), "mine.xlsx: its sheets are empty"),
         (make_book([["Question"], ["Who painted it?"]]), "paste them under Data, Questions"),
-        (make_book([["Part", "Price"], ["4711", 3]]), "a table .CSV or Excel. needs the columns question, sentence"),
+        (
+            make_book([["Part", "Price"], ["4711", 3]]),
+            "query,docid,rating or question,sentence,label, not Part,Price",
+        ),
         (OLD_FORMAT + b"rest", "mine.xlsx: it is of an old version of Excel; save it as Excel workbook"),
     ],
 )
@@ -97,3 +100,14 @@ def test_rows_that_are_far_wider_than_a_table_are_refused(monkeypatch):
     far = [None] * 60
     with pytest.raises(UnreadableFile, match="2 rows of 63 columns are no table of labels"):
         label_sheets.write_table(make_book([HEADER[:3], ["Why?", "So.", *far, "x"]]))
+
+
+def test_the_report_names_the_hidden_parts_of_the_sheet_that_is_read(wb):
+    def hide(sheet):
+        sheet.row_dimensions[3].hidden = True
+        sheet.column_dimensions["D"].hidden = True
+        sheet.parent.create_sheet("Old").sheet_state = "hidden"
+
+    done = import_new(wb, "mine.xlsx", make_book([HEADER, *ROWS[:3]], edit=hide))
+    assert done.new == 2
+    assert "hidden parts that are not read: sheet Old, 1 row and 1 column of sheet Sheet1" in done.notes

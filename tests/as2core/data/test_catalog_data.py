@@ -1,14 +1,17 @@
 """Label sets by name, their settings, and the counts the papers print."""
 
 import gzip
+import io
 import json
 import pickle
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
+from workbook_files import make_book
 
 from as2core.data import asnq, beir, csv_ratings, jsonl, pairs, qrels, question_table, trecqa, wikiqa
 from as2core.data.catalog import (
@@ -21,6 +24,7 @@ from as2core.data.catalog import (
     sniff,
     stream_questions,
 )
+from as2core.data.office_files import OLD_FORMAT
 from as2core.data.source import read_all
 from as2core.errors import BadSetting, UnknownData, UnreadableFile
 from as2core.types import Candidate, Question
@@ -130,6 +134,50 @@ def test_any_file_with_texts_is_loaded(tmp_path, name):
 def test_a_beir_folder_is_loaded(tmp_path):
     beir.write([QUESTION], tmp_path)
     assert load_questions(tmp_path).questions == [QUESTION]
+
+
+def zip_folder(folder):
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for path in folder.rglob("*.*"):
+            archive.write(path, path.relative_to(folder))
+    return content.getvalue()
+
+
+def test_what_programs_make_of_a_table_and_of_a_beir_folder_is_loaded_too(tmp_path):
+    """A workbook, UTF-16, Windows-1252 and a zip hold the same questions as the CSV and the folder."""
+    rows = [["question", "sentence", "label"], ["Où ?", "Là.", 1], ["Où ?", "Ici.", 0]]
+    table = "".join(";".join(map(str, row)) + "\n" for row in rows)
+    (tmp_path / "utf8.csv").write_text(table)
+    (tmp_path / "book.xlsx").write_bytes(make_book(rows))
+    (tmp_path / "excel.txt").write_bytes(table.replace(";", "\t").encode("utf-16"))
+    (tmp_path / "old.csv").write_bytes(table.encode("cp1252"))
+    expected = load_questions(tmp_path / "utf8.csv").questions
+    assert [(c.text, c.label) for c in expected[0].candidates] == [("Là.", 1), ("Ici.", 0)]
+    for name in ("book.xlsx", "excel.txt", "old.csv"):
+        loaded = load_questions(tmp_path / name)
+        assert (loaded.questions, loaded.problems) == (expected, []), name
+    beir.write([QUESTION], tmp_path / "set")
+    (tmp_path / "set.zip").write_bytes(zip_folder(tmp_path / "set"))
+    assert load_questions(tmp_path / "set.zip") == load_questions(tmp_path / "set")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", b"Frage;Antwort;Urteil\nWer?;Sie.;1\n", "query,docid,rating or .*, not Frage;Antwort;Urteil"),
+        ("a.tsv", b"\xef\xbb\xbfa\t\tc\n", r"not a\t\(empty\)\tc"),
+        ("a.csv", "a;b;c\n1;2;3\n".encode("utf-16"), "not a;b;c"),
+        ("a.csv", b"question,sentence,label,label\nWho?,She.,1,0\n", "two columns are named 'label'"),
+        ("a.xlsx", make_book([["Frage", "Antwort"], ["Wer?", "Sie."]]), "not Frage,Antwort"),
+        ("a.xls", OLD_FORMAT, "of an old version of Excel"),
+        ("a.zip", zip_folder(Path(__file__).parents[1] / "rankers"), "the archive holds no BEIR set"),
+    ],
+)
+def test_a_table_with_other_columns_names_them_and_those_that_it_needs(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UnreadableFile, match=rf"\A{name}: .*{message}"):
+        load_questions(tmp_path / name)
 
 
 def test_problems_are_handed_on_or_raised(tmp_path):

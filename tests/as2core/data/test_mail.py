@@ -196,7 +196,7 @@ def test_deep_nesting_is_read_or_refused():
     ("content", "reason"),
     [
         (b"Hello,\n\nThis is a text.", "not a mail (it begins without sender, date or subject); if it is text, name"),
-        (b"", "not a mail"),
+        (b" ", "not a mail"),
         (b"<html><body>From: Anna</body></html>", "not a mail"),
         (bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600), "not a mail"),
         (HEAD, "there is no text in the mail"),
@@ -205,7 +205,7 @@ def test_deep_nesting_is_read_or_refused():
         (HEAD + b"Content-Type: application/pdf\r\n\r\n%PDF", "only attachments; save them and add them"),
         (HEAD + b"Content-Type: application/pkcs7-mime\r\n\r\nabc", "the mail is encrypted; save its text as .txt"),
     ],
-    ids=["text", "empty", "page", "Outlook", "headers", "blank", "picture", "attachment", "encrypted"],
+    ids=["text", "white space", "page", "Outlook", "headers", "blank", "picture", "attachment", "encrypted"],
 )  # fmt: skip
 def test_what_has_no_text_or_is_no_mail_is_refused_with_a_reason(content, reason):
     with pytest.raises(UnreadableFile) as error:

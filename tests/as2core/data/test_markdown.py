@@ -44,7 +44,7 @@ def test_a_part_that_holds_links_badges_or_marks_alone_is_not_read(part):
         ("- [Form A](a.pdf)\n", ["Form A"]),
         ("- [Boxes](#boxes): the big ones\n- [Post](#post)\n", ["Boxes: the big ones", "Post"]),
         ("- [a@acme.example](mailto:a@acme.example)\n- [112](tel:112)\n", ["a@acme.example", "112"]),
-        ("- [Boxes](#boxes)\n\n  ```\n  send\n  ```\n- [Post](#post)\n", ["Boxes", "send", "Post"]),
+        ("- [Boxes](#boxes)\n\n  ```\n  send\n  ```\n- [Post](#post)\n", ["Boxes: send", "Post"]),
         ("See [a](a), [b](b) and [c](c) of the guide.\n", ["See a, b and c of the guide."]),
         ("![A map of the house](map.png)\n", ["A map of the house"]),
     ],

@@ -57,6 +57,22 @@ def test_a_page_that_takes_too_long_is_refused_and_the_next_is_read(parser):
     assert parser.parse("b", ".html", b"<p>Fine.</p>").text == "Fine."
 
 
+def test_once_its_files_took_too_long_together_a_parser_refuses_others():
+    """Two seconds of each file, and two for each MB, are usual: of 9, 7 and 1 seconds, 12 are too many."""
+    times = iter([0, 9, 10, 17, 20, 21, 30, 31])
+    with closing(ParserProcess(max_slow_seconds=13, clock=lambda: next(times))) as parser:
+        for name in ("slow", "slow again", "quick"):
+            assert parser.parse(name, ".md", b"One.").text == "One."
+    times = iter([0, 9, 10, 17, 20, 21])
+    with closing(ParserProcess(max_slow_seconds=11, clock=lambda: next(times))) as parser:
+        for name in ("slow", "slow again"):
+            assert parser.parse(name, ".md", b"One.").text == "One."
+        with pytest.raises(
+            UnreadableFile, match="not read, since the files before it took 0 minutes longer than usual"
+        ):
+            parser.parse("quick", ".md", b"One.")
+
+
 def test_a_parser_that_is_killed_is_one_documents_failure(parser):
     parser.parse("a", ".md", b"One.")
     find_child(parser).kill()
@@ -102,7 +118,8 @@ def test_the_limit_grows_with_the_file_and_ends():
 
 def test_a_table_of_labels_is_written_as_in_this_process(parser):
     content = make_book([["question", "sentence", "label"], ["Why?", "Because \u00fc.", 1]])
-    assert parser.write_table(content) == write_table(content) == "question,sentence,label\nWhy?,Because \u00fc.,1\n"
+    table = parser.write_table(content)
+    assert table == write_table(content) == ("question,sentence,label\nWhy?,Because \u00fc.,1\n", ())
 
 
 def test_a_table_that_keeps_the_parser_busy_is_given_up():

@@ -104,3 +104,18 @@ def test_a_json_document_that_was_sent_is_no_larger_than_a_line(monkeypatch, tmp
     assert read_all(squad.stream, tmp_path / "a.json")[0] == []
     with pytest.raises(UnreadableFile, match="a JSON document has at most"):
         read_all(squad.stream, content)
+
+
+def test_json_of_more_values_than_a_program_can_hold_is_refused_before_it_is_parsed(monkeypatch, tmp_path):
+    """Of a line, and of a document that was sent: `[[],[],…` takes thirty times its size, and stops all threads."""
+    monkeypatch.setattr("as2core.data.source.MAX_JSON_VALUES", 100)
+    few, many = b"[" + b"[]," * 40 + b"[]]", b"[" + b"[]," * 60 + b"[]]"
+    for content, reason in ((few, "not SQuAD's JSON"), (many, "it has more than 5,000,000 values")):
+        with pytest.raises(UnreadableFile, match=reason):
+            read_all(squad.stream, content)
+    (tmp_path / "a.json").write_bytes(many)
+    with pytest.raises(UnreadableFile, match="not SQuAD's JSON"):
+        read_all(squad.stream, tmp_path / "a.json")
+    assert "5,000,000 values" in str(read_all(jsonl.stream, many)[1][0])
+    with pytest.raises(UnreadableFile, match="5,000,000 values"):
+        list(read_documents("a.jsonl", many))

@@ -183,7 +183,6 @@ def make_strict(text: bytes) -> bytes:
 NOTHING = "there is no text in the cells of its sheets; hidden sheets, charts and pictures are not read"
 REFUSED = {
     "text": (b"a,b\n1,2\n", "not an Excel workbook that can be read (File is not a zip file); save it as .xlsx anew"),
-    "empty": (b"", "not an Excel workbook that can be read (File is not a zip file); save it as .xlsx anew"),
     "half": (make_book(PRICES)[:2000], "not an Excel workbook that can be read (File is not a zip file)"),
     "half a sheet": (
         change_part(make_book(PRICES), SHEET, lambda x: x[:300]),
@@ -242,3 +241,20 @@ def test_a_workbook_whose_cells_share_one_long_text_is_no_more_than_a_file_may_b
     assert len(read_book(make_book(rows))) == 3
     with pytest.raises(UnreadableFile, match="more than 1,000 characters together"):
         read_book(make_book([*rows, ["T4", "Some words.", "n" * 300]]))
+
+
+def test_the_hidden_parts_of_a_workbook_are_noted_where_they_hold_something():
+    def edit(sheet):
+        sheet.row_dimensions[2].hidden = sheet.row_dimensions[99].hidden = True
+        sheet.column_dimensions["B"].hidden = sheet.column_dimensions["Z"].hidden = True
+        hidden = sheet.parent.create_sheet("Margins")
+        hidden["A1"], hidden.sheet_state = "Secret.", "veryHidden"
+
+    parser, notes = ParserProcess(), []
+    try:
+        book = make_book(PRICES, edit=edit)
+        list(read_documents("a.xlsx", book, on_note=notes.append, parse=parser.parse_file))
+    finally:
+        parser.close()
+    list(read_documents("a.xlsx", make_book(PRICES), on_note=notes.append))
+    assert notes == ["has hidden parts that are not read: sheet Margins, 1 row and 1 column of sheet Sheet1"]

@@ -1,0 +1,60 @@
+"""Label files as programs save them, made into what the readers take: an Excel workbook into a CSV, UTF-16, and a table
+in the encoding of older spreadsheets (Windows-1252), into UTF-8."""
+
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Callable
+from pathlib import PurePath
+from typing import NamedTuple
+
+from as2core.data.documents import decode_text
+from as2core.data.label_sheets import Table, is_workbook, require_small, write_table
+from as2core.data.office_files import OLD_FORMAT
+
+TABLE_SUFFIXES = (".csv", ".tsv", ".txt")
+UTF_16_MARKS = (BOM_UTF16_LE, BOM_UTF16_BE)
+ZIP_MAGIC = b"PK\x03\x04"
+
+
+def is_packed_set(start: bytes) -> bool:
+    """Whether what begins so is a workbook or an archive."""
+    return start.startswith((ZIP_MAGIC, OLD_FORMAT))
+
+
+class LabelContent(NamedTuple):
+    """Text as UTF-8, and what of the file is left out."""
+
+    content: bytes
+    notes: tuple[str, ...] = ()
+
+
+def decode_labels(name: str, content: bytes, write_table: Callable[[bytes], Table] = write_table) -> LabelContent:
+    """The content as UTF-8. A table that has UTF-8 as well is left as it is: its reader reports the lines that are not.
+    `write_table` makes a workbook a CSV. Raises UnreadableFile."""
+    if is_workbook(content):
+        require_small(content)
+        table = write_table(content)
+        return LabelContent(table.text.encode(), table.notes)
+    return LabelContent(_decode_text(name, content))
+
+
+def _decode_text(name: str, content: bytes) -> bytes:
+    if content.startswith(UTF_16_MARKS):
+        return decode_text(content).encode()
+    if PurePath(name).suffix.lower() not in TABLE_SUFFIXES or _is_utf_8(content):
+        return content
+    if any(not line.isascii() and _is_utf_8(line) for line in content.splitlines()):
+        return content
+    return decode_text(content).encode()
+
+
+def decode_start(start: bytes) -> bytes:
+    """The beginning of a text file as UTF-8 where it is marked as UTF-16."""
+    return start.decode("utf-16", "ignore").encode() if start.startswith(UTF_16_MARKS) else start
+
+
+def _is_utf_8(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
