@@ -38,6 +38,6 @@ def strip_heading(document: Document, sentence: Sentence) -> str:
 
 def digest_parts(document: Document, sentence: Sentence) -> set[str]:
     """Of its text, without what stands before it, and of each sentence in it."""
-    parts = [strip_heading(document, sentence)]
-    parts += [s.text for s in split_sentences(document.text[sentence.start : sentence.end])]
+    text = document.text[sentence.start : sentence.end]
+    parts = [strip_heading(document, sentence), text, *(s.text for s in split_sentences(text))]
     return {blake2s("".join(text.split()).encode(), digest_size=6).hexdigest() for text in parts}
