@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from app.adapt import snapshot, training
 from app.adapt.progress.reporter import Reporter
 from app.adapt.progress.time_estimate import COMPLETE_WEIGHT, HELD_OUT, TORCH_CANDIDATE_WEIGHT
-from app.adapt.report import SHIPPED, Baseline, BeforeAfter, Metrics
+from app.adapt.report import SHIPPED, Baseline, BeforeAfter
 from app.adapt.settings import RetrainSettings
 from app.corpora.synonyms import read_synonyms
 from app.jobs import queue
 from app.jobs.attempt import JobRun
 from app.jobs.kinds import JobKind
-from app.ranking import retrieval_order
+from app.ranking.retrieval_order import measure_retrieval
 from app.versions import evaluations
 from app.versions.benchmarks import TITLES, load_benchmarks
 from app.versions.evaluations import Measurement
@@ -118,12 +118,16 @@ class Measuring:
         return sides
 
     def measure_baselines(
-        self, corpus_id: int, kind: str, originals: Sequence[Question], questions: Sequence[Question], before: Metrics
+        self,
+        corpus_id: int,
+        kind: str,
+        originals: Sequence[Question],
+        questions: Sequence[Question],
+        held_out: BeforeAfter[Evaluation],
     ) -> tuple[Baseline, ...]:
-        """Of the questions as they were asked, by which retrieval stored its order, and as rankers read them. `before`:
-        the base's."""
+        """Of the questions as they were asked, by which retrieval stored its order, and as rankers read them."""
 
-        def measure(name: str) -> Metrics:
+        def measure(name: str) -> Evaluation:
             ranker = load_ranker(self.wb, name)
             self.wait_for_engine(ranker)
             on_progress = self._follow("the shipped version", HELD_OUT, "shipped")
@@ -131,24 +135,21 @@ class Measuring:
                 measurement = evaluations.load_or_measure(
                     self.wb, name, questions, data=HELD_OUT, ranker=ranker, on_progress=on_progress
                 )
-            return measurement.evaluation.metrics
+            return measurement.evaluation
 
-        retrieval = measure_retrieval(self.wb, corpus_id, originals)
-        shipped = measure_shipped(self.wb, kind, (self.base.name, before), measure)
-        return (retrieval, shipped) if shipped else (retrieval,)
+        name, retrieval = measure_retrieval(self.wb, corpus_id, originals, evaluations.SETTING)
+        shipped = measure_shipped(self.wb, kind, (self.base.name, held_out.before), measure)
+        pairs = [(name, retrieval), *([(SHIPPED, shipped)] if shipped else [])]
+        return tuple(Baseline.build(name, evaluation, held_out.after) for name, evaluation in pairs)
 
     def _follow(self, name: str, data: str, stage: str) -> OnProgress:
         questions = f"the benchmark {TITLES[data]}" if data in TITLES else "held-out questions"
         return self.reporter.follow(stage, f"measuring {name} on {questions}")
 
 
-def measure_retrieval(wb: Workbench, corpus_id: int, questions: Sequence[Question]) -> Baseline:
-    return Baseline(*retrieval_order.measure_retrieval(wb, corpus_id, questions, evaluations.SETTING))
-
-
 def measure_shipped(
-    wb: Workbench, kind: str, before: tuple[str, Metrics], measure: Callable[[str], Metrics]
-) -> Baseline | None:
+    wb: Workbench, kind: str, before: tuple[str, Evaluation], measure: Callable[[str], Evaluation]
+) -> Evaluation | None:
     """`before`: the base's name and its figures, which are those of the shipped version if it is the base. `measure`
     gives those of a version by its name. None where none of this kind is shipped."""
     with wb.read() as s:
@@ -156,7 +157,7 @@ def measure_shipped(
         name = row.name if row else ""
     if not name:
         return None
-    return Baseline(SHIPPED, before[1] if name == before[0] else measure(name))
+    return before[1] if name == before[0] else measure(name)
 
 
 class _RetrainWaits(Exception):

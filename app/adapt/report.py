@@ -15,7 +15,7 @@ from app.versions.outcome import COMPARISON_KEYS, Change, find_change
 from app.workbench.workbench import Workbench
 from as2core.errors import DamagedModel
 from as2core.evaluation import Evaluation, Outcome
-from as2core.metrics import PairedTest, find_detectable_difference, order
+from as2core.metrics import PairedTest, find_detectable_difference, order, paired_test
 from as2core.types import Candidate, Json, Question
 
 T = TypeVar("T")
@@ -79,10 +79,15 @@ class QuestionChange:
 @dataclass(frozen=True, slots=True)
 class Baseline:
     """What before and after are compared with, on the same held-out questions. `name`: RETRIEVAL or WORDS of
-    `app.ranking.retrieval_order`, or SHIPPED."""
+    `app.ranking.retrieval_order`, or SHIPPED. `gain`: the version's AP against its; older programs stored none."""
 
     name: str
     metrics: Metrics
+    gain: PairedTest | None = None
+
+    @classmethod
+    def build(cls, name: str, evaluation: Evaluation, after: Evaluation) -> "Baseline":
+        return cls(name, evaluation.metrics, paired_test(after.per_question["AP"], evaluation.per_question["AP"]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -268,7 +268,7 @@ class _Retrain:
             intervals=both.map(lambda e: compute_intervals(e.per_question)),
             per_question=tuple(QuestionChange.build(q, before, after) for q in questions),
             baselines=self.measuring.measure_baselines(
-                self.corpus_id, self.settings.version_kind, questions, self.snapshot.read(questions), before.metrics
+                self.corpus_id, self.settings.version_kind, questions, self.snapshot.read(questions), both
             ),
             per_exit=held_out.map(lambda m: m.per_exit),
             reliability=held_out.map(lambda m: m.reliability),

@@ -190,8 +190,8 @@ def _measure_retrieval(wb: Workbench, settings: ComparisonSettings, questions: S
     corpus = question_sets.find_own_corpus(wb, settings.data)
     if corpus is None:
         return {}
-    order, metrics = measure_retrieval(wb, corpus.id, questions, settings.measured_setting)
-    return {"order": order, "metrics": metrics}
+    order, evaluation = measure_retrieval(wb, corpus.id, questions, settings.measured_setting)
+    return {"order": order, "metrics": evaluation.metrics}
 
 
 def _evaluate(

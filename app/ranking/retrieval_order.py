@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from app.workbench.workbench import Workbench
-from as2core.evaluation import evaluate
+from as2core.evaluation import Evaluation, evaluate
 from as2core.rankers.bm25 import BM25Ranker
 from as2core.types import Candidate, Question
 from db.repositories import candidates as candidate_rows
@@ -31,12 +31,12 @@ class RetrievalOrder:
 
 def measure_retrieval(
     wb: Workbench, corpus_id: int, questions: Sequence[Question], setting: str
-) -> tuple[str, dict[str, float]]:
-    """RETRIEVAL and the means of that order; or WORDS and those of BM25, the search by words, where not all candidates
-    were retrieved, as those of imported lists. The questions are as they were asked, without synonyms."""
+) -> tuple[str, Evaluation]:
+    """RETRIEVAL and how good that order is; or WORDS and how good that of BM25 is, the search by words, where not all
+    candidates were retrieved, as those of imported lists. The questions are as they were asked, without synonyms."""
     with wb.read() as s:
         matches = candidate_rows.list_retrieval_ranks(s, corpus_id, [q.text for q in questions])
     retrieval = RetrievalOrder({(row.question, row.text): row.retrieval_rank for row in matches})
     is_retrieved = all(retrieval.knows(q.text, q.candidates) for q in questions)
     name, ranker = (RETRIEVAL, retrieval) if is_retrieved else (WORDS, BM25Ranker())
-    return name, evaluate(ranker, questions, setting=setting).metrics
+    return name, evaluate(ranker, questions, setting=setting)

@@ -3,9 +3,8 @@
 import pytest
 
 from app.adapt import measuring
-from app.adapt.report import Baseline
 from app.ask import asking
-from app.ranking.retrieval_order import RetrievalOrder
+from app.ranking.retrieval_order import RetrievalOrder, measure_retrieval
 from as2core.evaluation import evaluate
 from as2core.rankers.bm25 import BM25Ranker
 from as2core.types import Candidate, Question
@@ -29,8 +28,8 @@ def test_the_stored_ranks_of_a_question_asked_here_are_its_baseline(wb, towers):
     in_order = sorted(asked.candidates, key=lambda c: c.retrieval_rank)
     third = in_order[2].sentence_id
     labelled = tuple(Candidate(str(c.sentence_id), c.text, int(c.sentence_id == third)) for c in asked.candidates)
-    baseline = measuring.measure_retrieval(wb, towers.id, [Question("q", QUESTION.text, labelled)])
-    assert (baseline.name, baseline.metrics["RR"]) == ("retrieval", pytest.approx(1 / 3))
+    name, order = measure_retrieval(wb, towers.id, [Question("q", QUESTION.text, labelled)], "raw")
+    assert (name, order.metrics["RR"]) == ("retrieval", pytest.approx(1 / 3))
 
 
 def test_an_imported_list_has_all_questions_go_by_words(wb, towers):
@@ -39,14 +38,13 @@ def test_an_imported_list_has_all_questions_go_by_words(wb, towers):
     last = asked.candidates[-1].sentence_id
     labelled = tuple(Candidate(str(c.sentence_id), c.text, int(c.sentence_id == last)) for c in asked.candidates)
     both = [QUESTION, Question("asked", "Who keeps the bread?", labelled)]
-    baseline = measuring.measure_retrieval(wb, towers.id, both)
-    words = evaluate(BM25Ranker(), both, setting="raw").metrics
-    assert (baseline.name, baseline.metrics) == ("words", words)
+    name, order = measure_retrieval(wb, towers.id, both, "raw")
+    assert (name, order.metrics) == ("words", evaluate(BM25Ranker(), both, setting="raw").metrics)
 
 
 def test_the_shipped_version_is_measured_unless_it_is_the_base_or_none_is_shipped(wb):
-    base, shipped = {"AP": 0.5}, {"cascade": {"AP": 0.6}}
-    measure = shipped.__getitem__
-    assert measuring.measure_shipped(wb, "cascade", ("cascade", base), measure) == Baseline("shipped", base)
-    assert measuring.measure_shipped(wb, "cascade", ("towers-1", base), measure) == Baseline("shipped", {"AP": 0.6})
+    base, shipped = (evaluate(BM25Ranker(), [QUESTION], setting="raw") for _ in range(2))
+    measure = {"cascade": shipped}.__getitem__
+    assert measuring.measure_shipped(wb, "cascade", ("cascade", base), measure) is base
+    assert measuring.measure_shipped(wb, "cascade", ("towers-1", base), measure) is shipped
     assert measuring.measure_shipped(wb, "cosinet", ("mine", base), measure) is None

@@ -34,7 +34,10 @@ REPORT = RetrainReport(
     per_question=(QuestionChange("q1", "Who?", 0.5, 1.0, TopSentence("It rained.", False), TopSentence("Ann.", True)),),
     per_exit=BeforeAfter({"2": 0.6}, {"2": 0.65}),
     reliability=BeforeAfter((), (ReliabilityBin(0.3, 0.25, 40),)),
-    baselines=(Baseline("retrieval", {"AP": 0.4}), Baseline("shipped", {"AP": 0.65})),
+    baselines=(
+        Baseline("retrieval", {"AP": 0.4}),
+        Baseline("shipped", {"AP": 0.65}, PairedTest(0.1, 0.02, 0.2, 0.01, 8, 1, 6)),
+    ),
     frozen=BeforeAfter({"AP": 0.81}, {"AP": 0.8}),
     frozen_others={"wikiqa-dev": BeforeAfter({"AP": 0.7}, {"AP": 0.71})},
     labels=LabelCounts(questions=9, correct=12, incorrect=30, origins={"asked": 9}, givers={"ann": 42}),

@@ -88,6 +88,24 @@ def test_the_card_has_fixed_baselines_beside_before_and_after_and_what_could_hav
     assert markup(at).count("not reranked</th><th>before</th>") == 1
 
 
+@pytest.mark.parametrize(
+    ("low", "difference", "high", "text"),
+    [
+        (0.05, 0.1, 0.15, "the order of retrieval. After the retrain, AP is higher by 0.100 (95 %: +0.050 to +0.150)."),
+        (-0.05, 0.1, 0.15, "The difference to AP after the retrain (+0.100, 95 %: -0.050 to +0.150) could be chance."),
+        (-0.15, -0.1, -0.05, "the order of retrieval. After the retrain, AP is lower by 0.100"),
+    ],
+)
+def test_the_card_tells_whether_the_version_is_better_than_no_reranking(wb, low, difference, high, text):
+    gain = {"difference": difference, "low": low, "high": high, "p": 0.01, "wins": 20, "losses": 9, "ties": 6}
+    metrics = {"AP": 0.654, "RR": 0.7, "P@1": 0.6, "nDCG@10": 0.7}
+    rows = [{"name": "retrieval", "metrics": metrics, "gain": gain}]
+    at = open_adapt({"job": str(put_retrain(wb, "done", result=stored.retrain_result() | {"baselines": rows}))})
+    assert text in texts(at)
+    is_worse = "the order without reranking is better than this version" in " ".join(w.value for w in at.warning)
+    assert is_worse == (high < 0)
+
+
 def test_the_card_says_that_copies_ranked_training_questions_where_few_are_held_out(wb):
     result = stored.retrain_result(difference=0.02)
     result["labels"] = {**result["labels"], "held_out_questions": 5, "cross_fitted_questions": 30}

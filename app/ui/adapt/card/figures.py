@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from app.adapt.report import SHIPPED, BeforeAfter, Metrics, RetrainReport
+from app.adapt.report import SHIPPED, Baseline, BeforeAfter, Metrics, RetrainReport
 from app.ui.charts.intervals import Change, build_before_after_chart
 from app.ui.charts.reliability import build_reliability_chart
 from app.ui.text import escape, plain
@@ -12,14 +12,17 @@ from app.ui.wording import UNRANKED
 from app.versions.benchmarks import TITLES
 from app.versions.outcome import MAX_FORGOTTEN_POINTS, count_lost_points, is_forgetting
 from app.versions.registry import ANSWERING
-from as2core.evaluation import Outcome
+from as2core.evaluation import Outcome, find_outcome
 from as2core.messages import count, format_signed
 from as2core.metrics import MEANINGS
 
-BASELINES = {  # name -> heading, explanation
-    **{name: ("not reranked", explanation) for name, explanation in UNRANKED.items()},
-    SHIPPED: ("shipped", "the version that came with the program"),
+BASELINES = {  # name -> heading, explanation, what it is in a sentence
+    **{name: ("not reranked", text, "the order without reranking") for name, text in UNRANKED.items()},
+    SHIPPED: ("shipped", "the version that came with the program", "the shipped version"),
 }
+BETTER_BASELINE = (
+    "On these questions, {} is better than this version. Promote it only if people ask other questions than these."
+)
 
 WEIGHING = {
     Outcome.BETTER: "; weigh that against the gain.",
@@ -49,20 +52,36 @@ def draw_metrics(report: RetrainReport) -> None:
         f'<table class="as2-table as2-wraps"><thead><tr><th></th>{head}'
         f"<th>before</th><th>after</th><th>change</th></tr></thead><tbody>{cells}</tbody></table>"
     )
+    for name in (b.name for b in report.baselines if b.gain is not None and find_outcome(b.gain) is Outcome.WORSE):
+        st.warning(BETTER_BASELINE.format(BASELINES[name][2]), icon=":material/info:")
     st.caption(describe_baselines(report))
 
 
 def describe_baselines(report: RetrainReport) -> str:
-    """What the columns beside before and after are."""
-    is_same = any(b.name == SHIPPED and b.metrics == report.before for b in report.baselines)
-    texts = [
-        f"{BASELINES[b.name][0].capitalize()}: {BASELINES[b.name][1]}." for b in report.baselines if b.name != SHIPPED
-    ]
-    if is_same and report.base in ANSWERING:  # shipped versions are called as their kinds
-        texts.append("Before is the shipped version.")
-    elif is_same:
-        texts.append("The shipped version has the same figures as before.")
-    return " ".join(["In small print: the 95 % interval, from resampling the questions.", *texts])
+    """What the columns beside before and after are, and whether the version is better."""
+    texts = ["In small print: the 95 % interval, from resampling the questions."]
+    for baseline in report.baselines:
+        heading, explanation, _ = BASELINES[baseline.name]
+        if baseline.metrics != report.before or baseline.name != SHIPPED:
+            texts.append(f"{heading.capitalize()}: {explanation}.{_describe_gain(baseline)}")
+        elif report.base in ANSWERING:  # shipped versions are called as their kinds
+            texts.append("Before is the shipped version.")
+        else:
+            texts.append("The shipped version has the same figures as before.")
+    return " ".join(texts)
+
+
+def _describe_gain(baseline: Baseline) -> str:
+    """With a blank before it; "" of an older program's card."""
+    if (gain := baseline.gain) is None:
+        return ""
+    interval = f"95 %: {format_signed(gain.low)} to {format_signed(gain.high)}"
+    if find_outcome(gain) is Outcome.UNCLEAR:
+        return (
+            f" The difference to AP after the retrain ({format_signed(gain.difference)}, {interval}) could be chance."
+        )
+    direction = "higher" if gain.difference > 0 else "lower"
+    return f" After the retrain, AP is {direction} by {abs(gain.difference):.3f} ({interval})."
 
 
 def _draw_changes(rows: Sequence[Change], outcome: Outcome, key: str, alt: str) -> None:

@@ -26,6 +26,9 @@ def test_the_card_tells_before_and_after_with_intervals_a_test_exits_and_the_fro
     assert [b["name"] for b in result["baselines"]] == ["words", "shipped"]  # the questions came in a file
     assert result["baselines"][1]["metrics"] == result["before"]
     paired = result["paired"]
+    assert result["baselines"][1]["gain"] == paired
+    gain = result["after"]["AP"] - result["baselines"][0]["metrics"]["AP"]
+    assert result["baselines"][0]["gain"]["difference"] == pytest.approx(gain)
     assert paired["difference"] == pytest.approx(result["after"]["AP"] - result["before"]["AP"])
     assert paired["wins"] + paired["losses"] + paired["ties"] == len(result["per_question"])
     card = registry.load_card(wb, result["version"])
