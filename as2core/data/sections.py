@@ -1,4 +1,4 @@
-"""The sentences of a document, each with what announces it (decisions 90, 104 and 108)."""
+"""The sentences of a document, each with what announces it (decisions 90, 104, 106 and 108)."""
 
 import re
 from bisect import bisect_right
@@ -77,7 +77,7 @@ class _Splitter:
             if self._is_heading(s):
                 self._begin_section(s)
                 continue
-            if _TABLE_NUMBER.fullmatch(s.text):
+            if self._row_ends and _TABLE_NUMBER.fullmatch(s.text):
                 continue
             s = self._name_section_of(s)
             if s.start in self._row_ends:

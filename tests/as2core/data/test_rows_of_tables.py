@@ -68,6 +68,10 @@ def test_the_rows_of_a_markdown_table_are_rows():
     assert sentences == ["Hours: Shop: Lund | Open: Daily. Ring twice.", "Hours: Shop: Malmö | Open: 10"]
 
 
+def test_a_line_that_names_a_table_is_read_where_no_table_is():
+    assert [s.text for s in split_document(one("a.txt", "Table 3."))] == ["Table 3."]
+
+
 def test_a_table_that_leads_to_other_pages_is_not_read():
     links = "<tr><td><a href='a'>Prev</a></td><th>Part 2</th><td><a href='b'>Next</a></td></tr>"
     page = (
