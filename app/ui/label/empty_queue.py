@@ -151,7 +151,7 @@ def _describe_others(wb: Workbench, desk: Desk | ListDesk) -> str:
     elsewhere = seats.count_at_other_desks(wb, desk.seat)
     if not elsewhere:
         return ""
-    others = f"{count(elsewhere, 'item is', 'items are')} open at another desk, and free again when it moves on"
+    others = f"{count(elsewhere, 'sentence is', 'sentences are')} open at another desk, and free again when it moves on"
     same = " Another browser under your name is another desk, too." if desk.seat.holder else ""
     return f"{others}, or after {leasing.LEASE.seconds // 60} minutes.{same}"
 

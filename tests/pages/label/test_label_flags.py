@@ -50,7 +50,7 @@ def flag_the_first(at):
 def test_a_review_says_that_what_is_left_is_open_at_another_desk(wb):
     at = flag_the_first(open_label())
     theirs = open_label({"queue": "flagged"})
-    assert "1 item is open at another desk" in markup(theirs) and "Nothing is flagged" not in markup(theirs)
+    assert "1 sentence is open at another desk" in markup(theirs) and "Nothing is flagged" not in markup(theirs)
     press(at, "forward")
     assert front(theirs.run()) == FIRST  # it was given back
     assert "You skipped 1 item. Press → to see them again." in markup(press(theirs, "forward"))

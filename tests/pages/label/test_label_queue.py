@@ -166,7 +166,7 @@ def test_an_end_of_a_queue_says_that_the_rest_is_in_front_of_others(wb, ann, mod
     first = open_label({"mode": mode, "queue": "tops"})
     assert first.session_state["_label_desk"].item is not None
     html = markup(open_label({"mode": mode, "queue": "tops"}))
-    assert "Nothing in this queue is free now" in html and "1 item is open at another desk" in html
+    assert "Nothing in this queue is free now" in html and "1 sentence is open at another desk" in html
     assert "finished</h2>" not in html
 
 
