@@ -61,7 +61,7 @@ def count_at_other_desks(wb: Workbench, seat: Seat) -> int:
 
 
 def has_open_item(wb: Workbench, seat: Seat, *, is_list: bool = True) -> bool:
-    """Whether the queue holds a pair that this annotator may have now, which is in front of nobody else. `is_list`: what
+    """Whether the queue holds a pair that is in front of nobody else, for this annotator to have now. `is_list`: what
     is wanted are questions."""
     with wb.read() as s:
         begun_id = None if is_list else _find_begun_question(s, seat)
