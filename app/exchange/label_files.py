@@ -1,8 +1,8 @@
 """Label files of any format, as they are read."""
 
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
@@ -12,7 +12,7 @@ from as2core.data import beir, csv_ratings, label_rows
 from as2core.data.catalog import RATING_STREAMS, STREAMS, TOOLS, sniff
 from as2core.data.documents import MAX_NAME_CHARS, MAX_TITLE_CHARS, clean_file_name
 from as2core.data.documents import TABLES as TABLE_SUFFIXES
-from as2core.data.label_content import LabelContent, decode_labels
+from as2core.data.label_content import LabelContent, decode_labels, name_file
 from as2core.data.parser_process import ParserProcess
 from as2core.data.source import Report, read_all, read_bytes
 from as2core.data.unpacking import MAX_WHOLE_BYTES, TooLarge
@@ -112,7 +112,7 @@ def _read_content(name: str, data: bytes | Path) -> bytes:
 
 
 def _decode(name: str, content: bytes) -> LabelContent:
-    with _name_file(name), closing(ParserProcess()) as parser:
+    with name_file(name), closing(ParserProcess()) as parser:
         return decode_labels(name, content, parser.write_table)
 
 
@@ -122,7 +122,7 @@ def _detect_format(name: str, content: bytes, fmt: str) -> str:
     if content.strip() == b"[]":
         raise UnreadableFile(f"{name}: {NO_QUESTION}")
     if fmt == "auto":
-        with _name_file(name):
+        with name_file(name):
             fmt = "beir" if content.startswith(ZIP_MARK) else sniff(content) or ""
         if not fmt and _holds_questions_only(content):
             raise UnreadableFile(f"{name}: questions without sentences; paste them under Data, Questions instead")
@@ -151,18 +151,10 @@ def _holds_questions_only(content: bytes) -> bool:
 
 def _parse(name: str, content: bytes, fmt: str, min_correct: int, max_bytes: int) -> tuple[list[Question], Report]:
     """The questions, and the report with where each label stands."""
-    with _name_file(name):
+    with name_file(name):
         if fmt == "beir":
             return beir.read_archive(
                 content, split=None, keep_places=True, min_correct=min_correct, max_bytes=max_bytes
             )
         stream = RATING_STREAMS.get(fmt) or STREAMS[fmt]
         return read_all(stream, content, keep_places=True, min_correct=min_correct)
-
-
-@contextmanager
-def _name_file(name: str) -> Iterator[None]:
-    try:
-        yield
-    except UnreadableFile as e:
-        raise UnreadableFile(f"{name}: {str(e).removeprefix('the data given: ')}") from e

@@ -146,16 +146,16 @@ def drop_boilerplate(title: str, blocks: Sequence[Block]) -> list[Block]:
     after: re.Pattern[str] | None = None  # what goes with the line that was left out last
     for block in blocks:
         line = _read_line(block)
-        is_prose = block.is_text
+        is_text = block.is_text
         if _OPINION.fullmatch(line):
             after = _VOTES
-        elif is_prose and not is_about_cookies and _COOKIES.match(line):
+        elif is_text and not is_about_cookies and _COOKIES.match(line):
             after = _CONSENTS
-        elif is_prose and after is not None and after.fullmatch(line):
+        elif is_text and after is not None and after.fullmatch(line):
             continue
         elif is_about_rights and _RIGHTS.search(line):
             remaining.append(block)
-        elif not line or not (_is_around_text(line) if is_prose else _HEADING.fullmatch(line)):
+        elif not line or not (_is_around_text(line) if is_text else _HEADING.fullmatch(line)):
             after = None
             remaining.append(block)
     return remaining if any(block.is_text for block in remaining) else list(blocks)

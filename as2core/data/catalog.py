@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -34,7 +34,8 @@ from as2core.data import (
     wikiqa,
     yahooqa,
 )
-from as2core.data.label_content import UTF_16_MARKS, decode_labels, decode_start, is_packed_set
+from as2core.data.documents import UTF_16_MARKS
+from as2core.data.label_content import decode_labels, decode_start, is_packed_set, name_file
 from as2core.data.label_sheets import is_workbook
 from as2core.data.question_file import LAZY_FORMATS, open_lazily
 from as2core.data.source import Problem, Report, Source, Stream, describe_problem, is_packed, name_source, read_bytes
@@ -181,7 +182,7 @@ def stream_questions(
         )
     kind = sniff(path)
     if kind == ARCHIVE:
-        with _name_file(path):
+        with name_file(path.name):
             questions, report = beir.read_archive(read_bytes(path), strict=strict, split=split or "test")
         return iter(questions), report
     content = _read_decoded(path, kind)
@@ -203,7 +204,7 @@ def stream_questions(
     report = Report(path, strict=strict)
     if content is None:
         return report.count_questions(stream(path, report)), report
-    with _name_file(path):
+    with name_file(path.name):
         return iter([*report.count_questions(stream(content, report))]), report
 
 
@@ -214,18 +215,9 @@ def _read_decoded(path: Path, kind: str | None) -> bytes | None:
     if kind != WORKBOOK and not is_table and not read_bytes(path, 2).startswith(UTF_16_MARKS):
         return None
     content = read_bytes(path)
-    with _name_file(path):
+    with name_file(path.name):
         decoded = decode_labels(path.name, content).content
     return None if decoded is content else decoded
-
-
-@contextmanager
-def _name_file(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except UnreadableFile as error:
-        reason = str(error).removeprefix("the data given: ").removeprefix(f"{path.name}: ")
-        raise UnreadableFile(f"{path.name}: {reason}") from error
 
 
 def _explain_unknown_format(path: Path, content: bytes | None) -> str:

@@ -4,12 +4,13 @@ import io
 import zipfile
 
 from as2core.data.office_files import OLD_FORMAT
+from as2core.data.unpacking import ZIP_MAGIC
 from as2core.errors import UnreadableFile
 
 _ARCHIVES = (".docx", ".pptx", ".xlsx", ".xlsm")
 _MARKS = {  # how a file begins -> which suffixes it may have, and what it is
     b"%PDF-": ((".pdf",), "a PDF: name it .pdf"),
-    b"PK\x03\x04": (
+    ZIP_MAGIC: (
         _ARCHIVES,
         "a Word, PowerPoint or Excel file or a zip archive: name it .docx, .pptx or .xlsx, or unpack it",
     ),

@@ -1,23 +1,33 @@
 """Label files as programs save them, made into what the readers take: an Excel workbook into a CSV, UTF-16, and a table
 in the encoding of older spreadsheets (Windows-1252), into UTF-8."""
 
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import PurePath
 from typing import NamedTuple
 
-from as2core.data.documents import decode_text
+from as2core.data.documents import TABLES, UTF_16_MARKS, decode_text
 from as2core.data.label_sheets import Table, is_workbook, require_small, write_table
 from as2core.data.office_files import OLD_FORMAT
+from as2core.data.unpacking import ZIP_MAGIC
+from as2core.errors import UnreadableFile
 
-TABLE_SUFFIXES = (".csv", ".tsv", ".txt")
-UTF_16_MARKS = (BOM_UTF16_LE, BOM_UTF16_BE)
-ZIP_MAGIC = b"PK\x03\x04"
+TABLE_SUFFIXES = (*TABLES, ".txt")
 
 
 def is_packed_set(start: bytes) -> bool:
     """Whether what begins so is a workbook or an archive."""
     return start.startswith((ZIP_MAGIC, OLD_FORMAT))
+
+
+@contextmanager
+def name_file(name: str) -> Iterator[None]:
+    """Errors of what is read meanwhile begin with the name of the file, once."""
+    try:
+        yield
+    except UnreadableFile as e:
+        reason = str(e).removeprefix("the data given: ").removeprefix(f"{name}: ")
+        raise UnreadableFile(f"{name}: {reason}") from e
 
 
 class LabelContent(NamedTuple):

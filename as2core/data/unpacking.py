@@ -12,7 +12,7 @@ from typing import IO, cast
 
 from as2core.errors import UnreadableFile
 
-GZIP_MAGIC = b"\x1f\x8b"
+GZIP_MAGIC, ZIP_MAGIC = b"\x1f\x8b", b"PK\x03\x04"
 MAX_RATIO = 200  # unpacked bytes a packed one
 RATIO_FREE_BYTES = 20_000_000  # unpacked, up to which the ratio is not looked at
 MAX_WHOLE_BYTES = 500_000_000  # unpacked, of what is read into memory as a whole
