@@ -199,13 +199,19 @@ def use_corpus(name: str) -> None:
 
 def _switch_corpus() -> None:
     """Questions that a link chose are those of the corpus before, and so is a retrain or a comparison. A run that was
-    overtaken before it drew the box leaves no choice behind: the browser's value is only the one it had."""
-    if "as2_corpus" not in st.session_state:
+    overtaken before it drew the box leaves no choice behind: the browser's value is only the one it had; and so it is
+    where a click came before the browser had drawn the choice made for it."""
+    if "as2_corpus" not in st.session_state or _get_overdue_corpus():
         return
     _accept_corpus()
     url.put(only=None)
     if navigation.get_current() in ("adapt", "compare"):
         url.put(job=None)
+
+
+def _get_overdue_corpus() -> str | None:
+    """The corpus chosen for the browser, where both its box and its address still show the one before."""
+    return url.get_overdue("corpus") if st.session_state.get("as2_corpus") == url.get("corpus") else None
 
 
 def _accept_corpus() -> None:
@@ -222,7 +228,7 @@ def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:
     is_moved, current = url.has_moved("corpus"), state.get("as2_corpus")
     renamings = _follow_renamings(views)
     late = _get_missing("as2_corpus")  # it may have been asked for while it was being read
-    request = state.pop("_as2_use", None) or renamings.get(current or "") or late
+    request = state.pop("_as2_use", None) or _get_overdue_corpus() or renamings.get(current or "") or late
     request = renamings.get(request, request)
     is_followed = is_moved and url.get("corpus") in by_name
     if request in by_name or is_followed:

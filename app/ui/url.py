@@ -112,6 +112,14 @@ def has_moved(name: str, *, settling: float = 0.0) -> bool:
     return time.monotonic() - st.session_state.get(_REPLACEMENTS, {}).get((name, value), float("-inf")) > settling
 
 
+def get_overdue(name: str) -> str | None:
+    """The value last written that the browser did not have yet when it asked for this run, so that the choices it sent
+    are the earlier ones; None where the address is up to date, or somebody moved to another one."""
+    last: str = st.session_state.get(_VALUES, {}).get(name, "")
+    is_late = is_written(name) and get(name) != last and not has_moved(name, settling=SETTLING_SECONDS)
+    return last if is_late else None
+
+
 def is_written(name: str) -> bool:
     """Whether it was written since the page was opened; before that, the address says what the page is to show."""
     return name in st.session_state.get(_VALUES, {})
