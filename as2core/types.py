@@ -111,11 +111,20 @@ class Heading(NamedTuple):
     level: int
 
 
+class Definition(NamedTuple):
+    """A piece of what is said of a term: where it stands in a document's text."""
+
+    start: int
+    end: int
+    term: str
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A document: plain text, paragraphs divided by a blank line. `verbatim`: the (start, end) of what is no prose, as
     a program; it is not split into sentences. `headings`: those of its sections. `rows`: the (start, end) of each row
-    of a table. `is_numbered`: it is a row that its file gives no id, and its id is made of the row's number."""
+    of a table. `definitions`: pieces of what lists say of their terms, in order. `is_numbered`: it is a row that its
+    file gives no id, and its id is made of the row's number."""
 
     id: str
     title: str
@@ -125,6 +134,7 @@ class Document:
     verbatim: tuple[Span, ...] = ()
     headings: tuple[Heading, ...] = ()
     rows: tuple[Span, ...] = ()
+    definitions: tuple[Definition, ...] = ()
     is_numbered: bool = False
 
 

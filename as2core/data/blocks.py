@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from as2core.types import Heading, Span
+from as2core.types import Definition, Heading, Span
 
 BLOCK_END = "\n\n"
 
@@ -14,11 +14,12 @@ class BlockKind(Enum):
 
 
 class Block(NamedTuple):
-    """`level` is a heading's, 1 for the highest."""
+    """`level` is a heading's, 1 for the highest. `term`: of what it is in the definition."""
 
     text: str
     kind: BlockKind = BlockKind.PROSE
     level: int = 0
+    term: str = ""
 
     @property
     def is_text(self) -> bool:
@@ -43,6 +44,11 @@ def locate_blocks(blocks: Sequence[Block], kind: BlockKind) -> tuple[Span, ...]:
 def locate_headings(blocks: Sequence[Block]) -> tuple[Heading, ...]:
     """Where they stand in the text that `join_blocks` makes of all."""
     return tuple(Heading(*span, block.level) for block, span in _locate(blocks) if block.kind is BlockKind.HEADING)
+
+
+def locate_definitions(blocks: Sequence[Block]) -> tuple[Definition, ...]:
+    """Where they stand in the text that `join_blocks` makes of all, a piece for each block."""
+    return tuple(Definition(*span, block.term) for block, span in _locate(blocks) if block.term)
 
 
 def _locate(blocks: Sequence[Block]) -> Iterator[tuple[Block, Span]]:

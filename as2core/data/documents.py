@@ -14,7 +14,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from as2core.data.blocks import Block, BlockKind, drop_title, join_blocks, locate_blocks, locate_headings
+from as2core.data.blocks import (
+    Block,
+    BlockKind,
+    drop_title,
+    join_blocks,
+    locate_blocks,
+    locate_definitions,
+    locate_headings,
+)
 from as2core.data.file_kinds import require_kind, require_office_kind
 from as2core.data.html import html_blocks
 from as2core.data.line_ends import join_divided_words
@@ -266,6 +274,7 @@ def _make_document(
         verbatim=locate_blocks(blocks, BlockKind.PROGRAM),
         headings=locate_headings(blocks),
         rows=locate_blocks(blocks, BlockKind.ROW),
+        definitions=locate_definitions(blocks),
     )
 
 

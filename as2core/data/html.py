@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from as2core.data.blocks import Block, BlockKind, join_blocks
 from as2core.data.boilerplate import drop_boilerplate
-from as2core.data.definitions import name_definitions
+from as2core.data.definitions import TERM, name_definitions
 from as2core.data.office_pages import mark_office_page
 from as2core.data.page_links import drop_links
 from as2core.data.page_parts import (
@@ -235,6 +235,7 @@ def _walk(root: "_Element") -> list[Block]:
     """Blocks in order, "- " before list items, which stay together as one paragraph, and programs apart."""
     blocks: list[str] = []
     kinds: dict[int, _Kind] = {}  # position in `blocks` -> kind, of those that are no prose
+    terms: dict[int, str] = {}  # position in `blocks` -> term that it defines, the innermost
     line: list[str] = []
     item = False
     cells = 0  # that are open
@@ -279,6 +280,8 @@ def _walk(root: "_Element") -> list[Block]:
                 flush()
                 if not is_item:
                     kinds.update(_find_kinds(tag, blocks, first))
+                if term := element.get(TERM):
+                    terms.update(dict.fromkeys(set(range(first, len(blocks))) - terms.keys(), term))
             cells -= is_cell
         if element is not root:
             line.append(element.tail or "")
@@ -286,7 +289,7 @@ def _walk(root: "_Element") -> list[Block]:
     visit(root)
     flush()
     return [
-        Block(text, *kinds.get(i, (BlockKind.PROSE, 0)))
+        Block(text, *kinds.get(i, (BlockKind.PROSE, 0)), terms.get(i, ""))
         for i, text in enumerate(blocks)
         if text.lower() not in _BOX_NAMES
     ]

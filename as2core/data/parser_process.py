@@ -25,7 +25,7 @@ from as2core.data.documents import Contents, describe_fault, parse_file
 from as2core.data.label_sheets import Table, write_table
 from as2core.data.source import Problem
 from as2core.errors import UnreadableFile
-from as2core.types import Document, Heading
+from as2core.types import Definition, Document, Heading
 
 log = logging.getLogger(__name__)
 
@@ -159,8 +159,9 @@ def _read(file: IO[bytes], size: int) -> bytes:
 def _read_document(fields: dict) -> Document:
     verbatim, rows = (tuple((start, end) for start, end in fields[name]) for name in ("verbatim", "rows"))
     headings = tuple(Heading(*values) for values in fields["headings"])
+    definitions = tuple(Definition(*values) for values in fields["definitions"])
     texts = fields["id"], fields["title"], fields["text"]
-    return Document(*texts, "", fields["meta"], verbatim, headings, rows, fields["is_numbered"])
+    return Document(*texts, "", fields["meta"], verbatim, headings, rows, definitions, fields["is_numbered"])
 
 
 def _write_document(document: Document) -> dict[str, object]:
@@ -172,6 +173,7 @@ def _write_document(document: Document) -> dict[str, object]:
         "verbatim": document.verbatim,
         "headings": document.headings,
         "rows": document.rows,
+        "definitions": document.definitions,
         "is_numbered": document.is_numbered,
     }
 

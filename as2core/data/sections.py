@@ -1,4 +1,4 @@
-"""The sentences of a document, each with what announces it (decisions 90, 104, 106 and 108)."""
+"""The sentences of a document, each with what announces it (decisions 90, 104, 106, 108 and 109)."""
 
 import re
 from bisect import bisect_right
@@ -11,7 +11,7 @@ from as2core.data.table_cells import CELL_END
 from as2core.text import begins_item, split_sentences, tokenize
 from as2core.types import Document, Sentence
 
-SPLIT_RULES = 1  # counts the changes of what a text is divided into, so that what was divided before is known
+SPLIT_RULES = 2  # counts the changes of what a text is divided into, so that what was divided before is known
 MAX_HEADING_CHARS = 200  # a longer one is prose that was marked as a heading for its looks; of a question, too
 MAX_OPENING_CHARS = 400  # of all that stands before a sentence
 MAX_LIST_CHARS = 200  # of items in one sentence, with what stands before them, unless that is half of it
@@ -44,6 +44,8 @@ def split_document(document: Document) -> list[Sentence]:
 
     A row of a table is one sentence, with the table's title before it, or else the section's heading: "Opening hours:
     Store: Lund | Saturday: 9:00-14:00". Of a long row each sentence has the first cell before it.
+
+    A sentence of a definition stands behind the term that it defines: "work_mem: The default is four megabytes.".
     """
     return _Splitter(document).split()
 
@@ -55,6 +57,7 @@ class _Splitter:
         self._title, self._text = document.title, document.text
         self._headings = deque(h for h in document.headings if h.end - h.start <= MAX_HEADING_CHARS)
         self._row_ends = dict(document.rows)
+        self._definitions = document.definitions
         short_rows = ((start, end) for start, end in document.rows if end - start <= MAX_ROW_CHARS)
         spans = sorted((*document.verbatim, *((h.start, h.end) for h in self._headings), *short_rows))
         parts = split_sentences(self._text, spans)
@@ -95,7 +98,15 @@ class _Splitter:
             else:
                 self._sentences.append(_stand_before(self._opening, s) if self._opening else s)
                 self._opening = None
-        return [*self._sentences, *filter(None, [self._opening])]
+        return [self._name_term(s) for s in (*self._sentences, *filter(None, [self._opening]))]
+
+    def _name_term(self, s: Sentence) -> Sentence:
+        """A sentence of a definition stands behind the term, unless it has its words."""
+        place = bisect_right(self._definitions, s.start, key=lambda d: d.start) - 1
+        if place < 0 or s.start >= self._definitions[place].end:
+            return s
+        term = self._definitions[place].term
+        return replace(s, text=_join_heading(term, s.text)) if _says_more(term, s.text) else s
 
     def _is_heading(self, s: Sentence) -> bool:
         return bool(self._headings) and s.start == self._headings[0].start
@@ -250,8 +261,13 @@ def _is_heading_line(text: str, s: Sentence) -> bool:
 def _name_section(heading: str, title: str) -> str:
     """The heading without its number, "" if the title has its words."""
     name = _SECTION_NUMBER.sub("", heading)
-    words, title_words = (" ".join(tokenize(text)) for text in (name, title))
-    return name if words and f" {words} " not in f" {title_words} " else ""
+    return name if _says_more(name, title) else ""
+
+
+def _says_more(name: str, text: str) -> bool:
+    """Whether the text does not have the name's words already."""
+    words, others = (" ".join(tokenize(part)) for part in (name, text))
+    return bool(words) and f" {words} " not in f" {others} "
 
 
 def _join_heading(heading: str, text: str) -> str:
