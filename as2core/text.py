@@ -18,6 +18,7 @@ from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
 from as2core import full_stops
+from as2core.code_names import is_attribute
 from as2core.types import Sentence, Span
 
 if TYPE_CHECKING:
@@ -330,7 +331,8 @@ def _ends_sentence(
     if stop[-1] in _LATIN_STOPS and following.islower() and not lower_case:
         return False
     if stop[-1] in _LATIN_STOPS and not text[cut - 1].isspace():
-        return word.isalpha() and word.islower() and len(word) > 1 and following.istitle() and len(following) > 1
+        is_possible = word.isalpha() and word.islower() and len(word) > 1 and following.istitle() and len(following) > 1
+        return is_possible and (following in _OPENERS or not is_attribute(text, word, cut, following))
     if _ENUMERATOR.search(before) or _inside_bracket(text, begin, cut, end):
         return False
     if stop == "." and full_stops.goes_on(before, following, german=german):

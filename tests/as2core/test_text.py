@@ -86,6 +86,27 @@ def test_a_missing_space_after_the_stop_is_forgiven_but_names_with_points_are_ke
     ]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It returns {net.Socket} at once.",
+        "See subprocess.Popen(args) for more.",
+        "A thread closes net.Socket at once, as net.connect() does.",
+        "Use enum.Flag, or better enum.Flag with a mask.",
+    ],
+)
+def test_the_stop_in_a_programs_name_ends_no_sentence(text):
+    assert texts(text) == [text]
+
+
+def test_a_missing_space_is_forgiven_before_any_word_that_no_name_begins_with():
+    assert texts("It cures viral infections.Drugs help. See net.connect.") == [
+        "It cures viral infections.",
+        "Drugs help.",
+        "See net.connect.",
+    ]
+
+
 def test_text_without_capitals_is_split_at_its_stops():
     assert texts("i went home. then i slept, e.g. on the sofa. good.") == [
         "i went home.",
