@@ -1,44 +1,43 @@
-"""Questions asked twice: over documents as they are read, and without what is known of one of their parts."""
+"""Questions over manuals, asked twice: of their sentences, and of those that a way of reading would not have made."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 from _cells import describe, mean
 from _manuals import read_pages
-from _word_search import Pages
 from list_items import Values, measure
 
-from as2core.data.sections import split_document
 from as2core.rankers.base import Ranker
+from as2core.types import Document, Sentence
 
 Results = Mapping[str, Values]  # by way of reading, the one without first
 
 
 def ask_without_and_with(
-    field: str, names: tuple[str, str], ranker: Ranker, record: Mapping[str, Any], limit: int | None = None
+    split: Callable[[Document], list[Sentence]],
+    names: tuple[str, str],
+    ranker: Ranker,
+    manuals: Mapping[str, Sequence[str]],
+    questions: Sequence[Mapping[str, Any]],
 ) -> Results:
-    """The first `limit` questions of a record, over its manuals. `field`: of Document, empty in the first way."""
-    whole = {manual: read_pages(files) for manual, files in record["manuals"].items()}
-    ways = {names[0]: {manual: _empty(pages, field) for manual, pages in whole.items()}, names[1]: whole}
-    return {name: measure(ranker, manuals, record["questions"][:limit]) for name, manuals in ways.items()}
+    """`split`: divides a document without the way of reading. `names`: of the two ways. `manuals`: their files."""
+    whole = {manual: read_pages(files) for manual, files in manuals.items()}
+    without = {m: {i: (document, split(document)) for i, (document, _) in p.items()} for m, p in whole.items()}
+    return {name: measure(ranker, pages, questions) for name, pages in zip(names, (without, whole), strict=True)}
 
 
-def _empty(pages: Pages, field: str) -> Pages:
-    documents = {i: replace(document, **{field: ()}) for i, (document, _) in pages.items()}
-    return {i: (document, split_document(document)) for i, document in documents.items()}
-
-
-def select_questions(results: Results, ids: Set[str]) -> Results:
+def select_questions(results: Results, numbers: Set[int]) -> Results:
+    """Those with these places in the list that was asked."""
+    ids = set(map(str, numbers))
     return {
         way: {name: {i: by_id[i] for i in by_id if i in ids} for name, by_id in values.items()}
         for way, values in results.items()
     }
 
 
-def make_rows(name: str, results: Results) -> Sequence[tuple[str, ...]]:
+def make_rows(name: str, results: Results) -> list[tuple[str, ...]]:
     """Of a table: questions, n, the way of reading, RR and P@1 with their differences from the first way."""
     base = next(iter(results.values()))
     rows = []

@@ -13,14 +13,17 @@ those of list_items.py.
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from _document_parts import ask_without_and_with, make_rows, select_questions
 from list_items import CASCADE, read_record
 
+from as2core.data.sections import split_document
 from as2core.experiments.base import table, write_section
 from as2core.experiments.cells import describe_code
 from as2core.rankers.catalog import get
+from as2core.types import Document, Sentence
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results.md"
 SETS = {"there before": (1,), "written afterwards": (2,), "all": (1, 2)}
@@ -32,11 +35,12 @@ def main() -> None:
     parser.add_argument("--tiny", action="store_true")
     tiny = parser.parse_args().tiny
     record = read_record("table_rows.json")
-    results = ask_without_and_with("rows", WAYS, get(CASCADE), record, 5 if tiny else None)
+    questions = record["questions"][: 5 if tiny else None]
+    results = ask_without_and_with(_split_without_rows, WAYS, get(CASCADE), record["manuals"], questions)
     rows: list[tuple[str, ...]] = []
-    for name, numbers in SETS.items():
-        ids = {str(i) for i, q in enumerate(record["questions"]) if q["set"] in numbers}
-        rows += make_rows(name, select_questions(results, ids))
+    for name, sets in SETS.items():
+        numbers = {i for i, q in enumerate(questions) if q["set"] in sets}
+        rows += make_rows(name, select_questions(results, numbers)) if numbers else []
     intro = (
         f"Printed and written by `python benchmarks/table_rows.py`, which says how. Of the code of {describe_code()}. "
         "Differences with their 95 % intervals over questions."
@@ -49,6 +53,10 @@ def main() -> None:
     print(text, flush=True)
     if not tiny:
         write_section(RESULTS, "table-rows", text)
+
+
+def _split_without_rows(document: Document) -> list[Sentence]:
+    return split_document(replace(document, rows=()))
 
 
 if __name__ == "__main__":

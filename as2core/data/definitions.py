@@ -6,18 +6,16 @@ many pages out. A question, a sentence and a long term stay paragraphs of their 
 Further sentences of a definition are marked with the short form of its terms, as they need it too (decision 109).
 """
 
-import re
 from typing import TYPE_CHECKING
 
 from as2core.data.page_parts import HEADING_TAGS
+from as2core.data.terms import MAX_TERM_CHARS, shorten_term
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-_MAX_TERM_CHARS = 80  # of one that is put before the first words of its definition
 TERM = "as2-term"  # an attribute: of what the element is the definition
 _SENTENCE_ENDS = (".", "?", "!")
-_PARAMETERS = re.compile(r"(?<=[^\s(])(?: \[|\(| \((?!\*))")  # not of a pointer to a function
 _BLOCKS = {"p", "div"}
 
 
@@ -42,22 +40,16 @@ def _name_definition(definition: "HtmlElement", terms: list["HtmlElement"]) -> N
     name = ", ".join(names)
     if not name or name.endswith(_SENTENCE_ENDS):
         return
-    short_name = _shorten(names)
+    short_name = ", ".join(dict.fromkeys(map(shorten_term, names)))
     has_sections = next(definition.iter(*HEADING_TAGS), None) is not None  # or its end is not marked
-    if len(short_name) <= _MAX_TERM_CHARS and not has_sections:
+    if len(short_name) <= MAX_TERM_CHARS and not has_sections:
         definition.set(TERM, short_name)
     block = _find_first_block(definition)
-    if block is None or len(name) > _MAX_TERM_CHARS:
+    if block is None or len(name) > MAX_TERM_CHARS:
         return
     block.text = f"{name.rstrip(':')}: {(block.text or '').lstrip()}"
     for term in terms:
         term.drop_tree()
-
-
-def _shorten(names: list[str]) -> str:
-    """Without their parameters: "heapq.merge(*iterables, key=None)" is "heapq.merge"."""
-    short_names = (_PARAMETERS.split(name.rstrip(":"), 1)[0] for name in names)
-    return ", ".join(dict.fromkeys(short_names))
 
 
 def _find_first_block(definition: "HtmlElement") -> "HtmlElement | None":

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from as2core.data.table_cells import CELL_END
+from as2core.data.terms import find_code_name, find_item_terms
 from as2core.text import begins_item, split_sentences, tokenize
 from as2core.types import Document, Sentence
 
@@ -45,7 +46,8 @@ def split_document(document: Document) -> list[Sentence]:
     A row of a table is one sentence, with the table's title before it, or else the section's heading: "Opening hours:
     Store: Lund | Saturday: 9:00-14:00". Of a long row each sentence has the first cell before it.
 
-    A sentence of a definition stands behind the term that it defines: "work_mem: The default is four megabytes.".
+    What is said of a term stands behind it unless it has its words, "work_mem: The default is four megabytes.": in a
+    web page's list of terms, in an item that begins with a term, and below the heading of a program's part.
     """
     return _Splitter(document).split()
 
@@ -62,6 +64,7 @@ class _Splitter:
         spans = sorted((*document.verbatim, *((h.start, h.end) for h in self._headings), *short_rows))
         parts = split_sentences(self._text, spans)
         self._programs = _find_programs(document, parts)
+        self._item_terms = find_item_terms(self._text, parts)
         sizes = Counter(s.paragraph for s in parts)
         self._ends = {s.paragraph: s.start for s in parts if sizes[s.paragraph] > 1}
         self._lines: set[int] = set()
@@ -98,15 +101,18 @@ class _Splitter:
             else:
                 self._sentences.append(_stand_before(self._opening, s) if self._opening else s)
                 self._opening = None
-        return [self._name_term(s) for s in (*self._sentences, *filter(None, [self._opening]))]
+        return [self._name_terms(s) for s in (*self._sentences, *filter(None, [self._opening]))]
 
-    def _name_term(self, s: Sentence) -> Sentence:
-        """A sentence of a definition stands behind the term, unless it has its words."""
-        place = bisect_right(self._definitions, s.start, key=lambda d: d.start) - 1
-        if place < 0 or s.start >= self._definitions[place].end:
-            return s
-        term = self._definitions[place].term
-        return replace(s, text=_join_heading(term, s.text)) if _says_more(term, s.text) else s
+    def _name_terms(self, s: Sentence) -> Sentence:
+        """What is said of a term stands behind it, unless it has the term's words."""
+        for term in (self._item_terms.get(s.start), self._get_defined_term(s.start), find_code_name(s.heading)):
+            if term and _says_more(term, s.text):
+                s = replace(s, text=_join_heading(term, s.text))
+        return s
+
+    def _get_defined_term(self, place: int) -> str:
+        number = bisect_right(self._definitions, place, key=lambda d: d.start) - 1
+        return self._definitions[number].term if number >= 0 and place < self._definitions[number].end else ""
 
     def _is_heading(self, s: Sentence) -> bool:
         return bool(self._headings) and s.start == self._headings[0].start

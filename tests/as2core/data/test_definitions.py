@@ -28,19 +28,11 @@ def test_each_sentence_of_a_definition_stands_behind_its_term_unless_it_has_its_
     ]
 
 
-@pytest.mark.parametrize(
-    ("term", "name"),
-    [
-        ("heapq.merge(*lines, key=None)", "heapq.merge"),
-        ("push [-p | --patch]", "push"),
-        ("--[no-]edit", "--[no-]edit"),
-        ("int (*xRowCount)(Context*)", "int (*xRowCount)"),
-        ("(optional) size", "(optional) size"),
-        ("-a:</dt><dt>--all", "-a, --all"),
-    ],
-)
-def test_further_sentences_have_the_terms_without_their_parameters(term, name):
-    assert split_page(f"<dl><dt>{term}<dd>{DEFAULT}</dl>")[-1] == f"{name}: The default is four megabytes."
+def test_terms_that_share_a_definition_name_it_together():
+    assert (
+        split_page(f"<dl><dt>-a</dt><dt>--all (slow)</dt><dd>{DEFAULT}</dl>")[-1]
+        == "-a, --all: The default is four megabytes."
+    )
 
 
 def test_a_term_too_long_for_one_line_gives_its_name_to_all_sentences():
