@@ -11,7 +11,7 @@ from as2core.data.table_cells import CELL_END
 from as2core.text import begins_item, split_sentences, tokenize
 from as2core.types import Document, Sentence
 
-SPLIT_RULES = 1  # counts the changes of what a text is divided into, so that what was divided before is known
+SPLIT_RULES = 2  # counts the changes of what a text is divided into, so that what was divided before is known
 MAX_HEADING_CHARS = 200  # a longer one is prose that was marked as a heading for its looks; of a question, too
 MAX_OPENING_CHARS = 400  # of all that stands before a sentence
 MAX_LIST_CHARS = 200  # of items in one sentence, with what stands before them, unless that is half of it
