@@ -244,6 +244,12 @@ def test_a_file_with_most_sentences_of_an_older_one_is_added_with_a_note(wb, tow
     assert ingestion.ingest(wb, towers.id, [("note.txt", b"Guests are welcome. Fin.")]).notes == ()  # too short to tell
 
 
+def test_a_web_page_named_txt_is_said_to_be_one_in_the_report(wb, towers):
+    view = ingestion.ingest(wb, towers.id, [("tea.txt", b"<!doctype html><title>Tea</title><p>It is hot.</p>")])
+    assert view.notes == (("tea.txt", "is a web page by its content, and was read as one"),)
+    assert "Tea" in {d.title for d in documents.list_documents(wb, towers.id)}
+
+
 def test_a_file_whose_document_has_its_full_name_is_reported_by_that_name_alone(wb, towers):
     files = [("iron.txt", b"Iron melts at 1538 degrees."), ("iron.md", b"Iron melts at 1538 degrees.")]
     both = ingestion.ingest(wb, towers.id, files)
