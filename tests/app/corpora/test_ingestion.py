@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import time
 
 import pytest
 from sqlalchemy import text
@@ -190,6 +191,25 @@ def test_each_file_is_named_before_it_is_read_and_ends_the_ingest_where_its_read
             on_progress=leave_at_the_third,
         )
     assert told == [f"{n} documents, reading {x}.txt" for n, x in enumerate("abc")]
+
+
+def test_a_file_that_takes_long_is_left_in_the_middle(wb):
+    class Left(BaseException):
+        pass
+
+    told: list[str] = []
+
+    def leave_while_it_is_read(progress):
+        told.append(progress.stage)
+        if told.count("1 documents, reading b.html") == 3:  # before it, and twice meanwhile
+            raise Left
+
+    slow = b"<p " + b" ".join(b"a%d=1" % i for i in range(300_000)) + b">"  # minutes
+    files = [("a.html", b"<p>Some words.</p>"), ("b.html", slow)]
+    corpus, started = corpora.create_corpus(wb, "slow"), time.monotonic()
+    with pytest.raises(Left):
+        ingestion.ingest(wb, corpus.id, files, on_progress=leave_while_it_is_read)
+    assert time.monotonic() - started < 20  # its limit is more than 80 s
 
 
 @pytest.mark.parametrize(("is_upload", "refused"), [(True, ["b.md"]), (False, [])])
