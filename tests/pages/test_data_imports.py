@@ -181,7 +181,9 @@ def test_the_columns_are_named_before_an_upload_and_the_table_to_fill_in_is_an_i
     assert (done.format, done.new, done.malformed) == ("table", 2, ())
 
 
-@pytest.mark.parametrize(("into", "place"), [("A new corpus", "it is in a new corpus"), ("Towers", "in the corpus")])
+@pytest.mark.parametrize(
+    ("into", "place"), [("A new corpus", ", in a new corpus with the name of the file. Choose"), ("Towers", ". Import")]
+)
 def test_an_import_that_a_click_ended_is_told_of_once_and_one_that_ran_through_is_not(wb, monkeypatch, into, place):
     def stop_at_the_second(*_args, on_progress, **_more):
         on_progress(Progress(1, 2, "questions"))
@@ -191,8 +193,7 @@ def test_an_import_that_a_click_ended_is_told_of_once_and_one_that_ran_through_i
         stopped.setattr(imports, "list_unknown_sentences", lambda *_: ())
         stopped.setattr(imports, "store_labels", stop_at_the_second)
         at = import_file("mine.tsv", WIKIQA.encode(), into=into).run()
-    assert "The import of “mine.tsv” was stopped. 1 of 2 questions were stored by then" in texts(at)
-    assert place in texts(at)
+    assert f"The import of “mine.tsv” was stopped. 1 of 2 questions are stored{place}" in texts(at)
     assert "was stopped" not in texts(at.run())
     assert "was stopped" not in texts(import_file("mine.tsv", WIKIQA.encode()))
 

@@ -196,10 +196,12 @@ def _draw_interruption() -> None:
     stopped: _Storing | None = st.session_state.pop(STORING, None)
     if stopped is None:
         return
-    place = "it is in a new corpus: choose that above, and" if stopped.is_new_corpus else "it stays in the corpus;"
-    rest = f"{stopped.done:,} of {count(stopped.total, 'question')} were stored by then, and {place} import the file"
-    text = f"{rest} again to go on." if stopped.done else "Nothing was imported."
-    st.warning(f"The import of “{plain(stopped.file)}” was stopped. {plain(text)}", icon=":material/stop_circle:")
+    text = "Nothing was imported."
+    if stopped.done:
+        place = ", in a new corpus with the name of the file" if stopped.is_new_corpus else ""
+        target = "Choose that corpus, and import the file into it" if place else "Import the file again"
+        text = f"{stopped.done:,} of {count(stopped.total, 'question')} are stored{place}. {target} to go on."
+    st.warning(f"The import of “{plain(stopped.file)}” was stopped. {text}", icon=":material/stop_circle:")
 
 
 def _draw_unknown(frame: Frame, file: Any, choices: _Choices) -> None:
