@@ -9,7 +9,7 @@ from typing import Any
 
 from as2core.evaluation import PairedTest, is_clear
 from as2core.gate import Check
-from as2core.messages import count, format_p, format_signed
+from as2core.messages import HYPHEN, MINUS, count, format_p, format_signed
 from as2core.metrics import LABEL_SHARE, MEANINGS, name_effect
 from as2core.training_record import merge_overlaps
 
@@ -127,7 +127,7 @@ def _describe_pair(pair: tuple[str, str], values: Mapping[str, Any], measure: st
     corrected = f", corrected for {family} pairs" if family > 1 else ""
     change = f"is {abs(test.difference):.3f} {'higher' if test.difference >= 0 else 'lower'}"
     size = f"{measure} of {a} {change}"
-    interval = f"95 %: {format_signed(test.low)} to {format_signed(test.high)}"
+    interval = f"95 %: {_format_difference(test.low)} to {_format_difference(test.high)}"
     if is_clear(test, corrected_p):
         verdict = "better" if test.difference > 0 else "worse"
         outcome = f"{a} is {verdict} than {b}: {measure} {change} ({interval}; {p}{corrected})."
@@ -179,11 +179,12 @@ def _describe_families(measure: str, tests: Tests) -> str:
 
 
 def _list_cells(pair: tuple[str, str], t: Mapping[str, Any]) -> Row:
-    effect = "" if t["effect"] is None else f"{t['effect']:.2f} ({name_effect(t['effect'])})"
+    number = f"{t['effect'] or 0:.2f}".replace(HYPHEN, MINUS)
+    effect = "" if t["effect"] is None else f"{number} ({name_effect(t['effect'])})"
     return (
         f"{pair[0]} minus {pair[1]}",
-        format_signed(t["difference"]),
-        f"{format_signed(t['low'])} to {format_signed(t['high'])}",
+        _format_difference(t["difference"]),
+        f"{_format_difference(t['low'])} to {_format_difference(t['high'])}",
         f"{t['wins']:,}, {t['losses']:,}, {t['ties']:,}",
         format_p(t["p"]),
         "" if t["holm"] is None else format_p(t["holm"]),
@@ -255,6 +256,10 @@ def _table(heads: Sequence[str], rows: Sequence[Row], *, kind: str = "short") ->
 
 def _escape(value: object) -> str:
     return value if isinstance(value, Markup) else escape(str(value))
+
+
+def _format_difference(value: float) -> str:
+    return format_signed(value, minus=MINUS)
 
 
 def _format(value: object) -> str:

@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 
 MAX_NAMES = 10  # in a list of names
+HYPHEN, MINUS = "-", "−"  # before a number: in terminals and files; on pages
 
 
 def count(n: int, one: str, many: str = "") -> str:
@@ -11,10 +12,10 @@ def count(n: int, one: str, many: str = "") -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
-def format_signed(value: float, digits: int = 3) -> str:
+def format_signed(value: float, digits: int = 3, minus: str = HYPHEN) -> str:
     """`+0.150`, `-0.020`; what rounds to 0 is `+0.000`, never `-0.000`."""
     text = f"{value:+.{digits}f}"
-    return text if float(text) else text.replace("-", "+")
+    return text.replace("-", minus if float(text) else "+")
 
 
 def join(names: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from typer import Argument, Context, Option, Typer
 
 from app.cli.context import workbench
 from as2core.commands.options import JsonFlag
+from as2core.errors import As2Error
 from as2core.terminal import echo, format_table, print_json
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def cancel(job: Number, as_json: JsonFlag = False) -> None:
     """Cancel a job; partial results remain."""
     from app.jobs import queue
 
-    _apply(queue.cancel, job, as_json)
+    _apply(queue.cancel, job, as_json, wants_active=True)
 
 
 @jobs.command()
@@ -77,7 +78,7 @@ def pause(job: Number, as_json: JsonFlag = False) -> None:
     """Pause a job."""
     from app.jobs import queue
 
-    _apply(queue.pause, job, as_json)
+    _apply(queue.pause, job, as_json, wants_active=True)
 
 
 @jobs.command()
@@ -85,11 +86,26 @@ def resume(job: Number, as_json: JsonFlag = False) -> None:
     """Resume a paused job."""
     from app.jobs import queue
 
-    _apply(queue.resume, job, as_json)
+    _apply(queue.resume, job, as_json, wants_active=True)
 
 
-def _apply(change: Callable[["Workbench", int], "JobView"], job: int, as_json: bool) -> None:
+def _apply(
+    change: Callable[["Workbench", int], "JobView"], job: int, as_json: bool, *, wants_active: bool = False
+) -> None:
+    """`wants_active`: of a job that is over there is nothing to change. Raises As2Error then."""
+    from app.jobs import queue
+
     with workbench(starter=False) as wb:
+        if wants_active:
+            _require_active(queue.load_job(wb, job))
         view = change(wb, job)
+    if wants_active and view.state != "cancelled":
+        _require_active(view)  # it may have ended in the meantime
     state = "stopping" if view.is_active and view.cancelling else "paused" if view.paused else view.state
     print_json(view) if as_json else echo(f"job {view.id}: {state}")
+
+
+def _require_active(view: "JobView") -> None:
+    if not view.is_active:
+        end = f"{view.state}: {view.error}" if view.error else view.message or view.state
+        raise As2Error(f"job {view.id} is over already: {end}")

@@ -37,6 +37,7 @@ from as2core.deciding.differences import UNKNOWN, OrderPair
 from as2core.deciding.text import describe_conclusion, describe_evidence
 from as2core.errors import As2Error, BadSetting, UnknownData
 from as2core.files import write_text
+from as2core.messages import MINUS
 from as2core.rankers.base import NeedsQuestions, bind_questions
 from as2core.rankers.catalog import rename_spec
 from as2core.types import Candidate, Json, Question
@@ -111,7 +112,8 @@ class DecisionCourse:
 
     @property
     def evidence(self) -> str:
-        return describe_evidence(self.decision.judge(), self.request.a, self.request.b, self.request.make_rule())
+        rule = self.request.make_rule()
+        return describe_evidence(self.decision.judge(), self.request.a, self.request.b, rule, MINUS)
 
     @property
     def why(self) -> str:

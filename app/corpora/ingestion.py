@@ -51,7 +51,7 @@ def ingest(
     with wb.read() as s:
         people.allow(s, by, ADD)
     tally = IngestTally(on_progress, replaces_unlike, by)
-    parser = ParserProcess(max_slow_seconds=inf if by is None else MAX_SLOW_SECONDS)
+    parser = ParserProcess(max_slow_seconds=inf if by is None else MAX_SLOW_SECONDS, on_wait=tally.report)
     try:
         sources: dict[str, str] = {}
         for batch in _make_batches(_read(wb, corpus_id, files, tally, parser.parse_file)):

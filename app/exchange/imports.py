@@ -27,7 +27,7 @@ from app.workbench.workbench import DatabaseContention, Workbench, make_storable
 from as2core.data.catalog import TOOLS
 from as2core.errors import BadSetting
 from as2core.messages import count, name_some
-from as2core.types import Question
+from as2core.types import OnProgress, Progress, Question
 from db.models import Annotator
 from db.repositories import people as people_rows
 from db.repositories.labels import find_heir
@@ -71,11 +71,12 @@ def store_labels(
     split: str = "",
     add_sentences: bool = True,
     by: int | None = None,
+    on_progress: OnProgress | None = None,
 ) -> report.ImportView:
     """Import a label file as this annotator's labels, or as those of the annotators the file names. Without a corpus
     one is made, named after the file. `split`, of SPLIT_USES: which part of a divided set the file is. `add_sentences`:
     those that the corpus does not have become documents; otherwise their labels are left out. `by`: who imports; None
-    is the command line, which may sign for everybody.
+    is the command line, which may sign for everybody. What `on_progress` raises ends the import: what was stored stays.
 
     Reported and left out: a line that cannot be read or names what the corpus does not have, and a label that differs
     from an earlier one of the same annotator or from the verdict on the pair.
@@ -100,7 +101,7 @@ def store_labels(
         corpus = corpus or create_corpus(wb, _free_name(wb, file.name))
         is_untitled = file.fmt in (*TABLES, *TOOLS) and corpus_id is not None
         questions = _add_titles(own.questions, file.name) if is_untitled else own.questions
-        counts = _store(wb, by, file.name, corpus, questions, options)
+        counts = _store(wb, by, file.name, corpus, questions, options, on_progress)
     view = _build_view(counts, file, corpus)
     return replace(
         view,
@@ -146,7 +147,13 @@ def _build_view(counts: ImportCounts, file: LabelFile, corpus: CorpusView | None
 
 
 def _store(
-    wb: Workbench, by: int | None, file: str, corpus: CorpusView, questions: Sequence[Question], options: ImportOptions
+    wb: Workbench,
+    by: int | None,
+    file: str,
+    corpus: CorpusView,
+    questions: Sequence[Question],
+    options: ImportOptions,
+    on_progress: OnProgress | None,
 ) -> ImportCounts:
     """Store and index the questions, and record what was stored, also where that stops before the end. Raises
     ImportInterrupted for Ctrl-C."""
@@ -156,12 +163,16 @@ def _store(
         stop = "" if is_whole else f", stopped after {counts.questions:,} of {len(questions):,} questions"
         audit.write(wb, by, IMPORT_LABELS, corpus.name, f"{file}: {count(counts.new, 'new label')}{stop}")
 
+    def report_progress() -> None:
+        if on_progress is not None:
+            on_progress(Progress(counts.questions, len(questions), "questions"))
+
     try:
-        store_questions(wb, corpus.id, questions, options, counts)
+        store_questions(wb, corpus.id, questions, options, counts, report_progress)
         index_import(wb, corpus.id)
     except KeyboardInterrupt:
         is_interrupted = True
-    except Exception as e:
+    except BaseException as e:  # also Streamlit's, which ends a run of a page
         if counts.questions:
             record(is_whole=False)
         if isinstance(e, DatabaseContention) and counts.questions:

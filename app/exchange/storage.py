@@ -2,7 +2,7 @@
 `app.exchange.sentence_matching` finds for them or makes."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from itertools import count
@@ -90,10 +90,11 @@ def store_questions(
     questions: Iterable[Question],
     options: ImportOptions,
     counts: ImportCounts | None = None,
+    on_batch: Callable[[], object] = lambda: None,
 ) -> ImportCounts:
     """Store questions, their candidates, labels and adjudications, in batches of one transaction each. Returns
-    `counts`, to which every batch is added once it is stored. An adjudication that differs from the one here is a
-    conflict and not stored. Raises UnknownCorpus."""
+    `counts`, to which every batch is added once it is stored; `on_batch` is called then. An adjudication that differs
+    from the one here is a conflict and not stored. Raises UnknownCorpus."""
     counts = ImportCounts() if counts is None else counts
     signer_ids = {options.annotator_id, *options.signers.values()}
     storable_questions = map(_to_storable, questions)
@@ -104,6 +105,7 @@ def store_questions(
             batch_counts = ImportCounts()
             _BatchImport(s, corpus_id, wb.clock(), options, batch_counts).store(batch)
         counts.add(batch_counts)
+        on_batch()
     wb.analyze()
     return counts
 

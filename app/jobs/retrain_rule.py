@@ -25,9 +25,10 @@ from db.repositories import labels as label_rows
 log = logging.getLogger(__name__)
 
 CONFIGURE = "configure automatic retraining"  # in the audit log
+CANCELLED = "cancelled"  # the state of a job that a person stopped
 NIGHT_HOURS = range(1, 5)  # of the machine's own clock
 CHECK_SECONDS = 60.0
-RETRY_SHARE = 10  # after a retrain that came to nothing, this fraction (1/10) of the labels wanted makes another due
+RETRY_SHARE = 10  # after a retrain that failed or was lost, this fraction (1/10) of the labels wanted makes another due
 NIGHT_REST = timedelta(hours=12)  # between two retrains at night
 
 
@@ -91,6 +92,13 @@ def count_new_labels(wb: Workbench, corpus_id: int) -> int:
         return _count_since(s, corpus_id, job_rows.find_newest_job(s, JobKind.RETRAIN, corpus_id, "done"))
 
 
+def count_labels_since_cancel(wb: Workbench, corpus_id: int) -> int | None:
+    """How many labels people gave since the corpus's last retrain was queued, if somebody cancelled that; else None."""
+    with wb.read() as s:
+        last = job_rows.find_newest_job(s, JobKind.RETRAIN, corpus_id)
+        return _count_since(s, corpus_id, last) if last is not None and last.state == CANCELLED else None
+
+
 def wake_worker_if_due(wb: Workbench) -> None:
     """See that a worker runs if a retrain is due; cheap, and at most once a minute."""
     try:
@@ -129,11 +137,12 @@ def _count_since(s: Session, corpus_id: int, job: Job | None) -> int:
 
 def is_due(rule: RetrainRule, new: int, now: datetime, last: JobView | None, fresh: int | None = None) -> bool:
     """`last`: the corpus's last retrain; `fresh`: the labels since then, `new` if it was done. One that came to nothing
-    is not tried again with the labels it had."""
+    is not tried again with the labels it had; where a person cancelled it, all labels wanted have to be newer."""
     fresh = new if fresh is None else fresh
     if new == 0 or fresh == 0 or (last is not None and last.is_active):
         return False
-    if rule.after is not None and new >= rule.after and fresh * RETRY_SHARE >= rule.after:
+    share = 1 if last is not None and last.state == CANCELLED else RETRY_SHARE
+    if rule.after is not None and new >= rule.after and fresh * share >= rule.after:
         return True
     is_rested = last is None or now - last.created > NIGHT_REST
     return rule.at_night and is_rested and now.astimezone().hour in NIGHT_HOURS

@@ -13,6 +13,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from html import escape as escape
 
+from as2core import messages
+from as2core.messages import HYPHEN, MINUS
+
 _MARKUP = re.compile(r"([\\`*_\[\]<>$:~#|!&^=@{}])")
 _LINE_START = re.compile(r"^(\s*)([-+]|\d+[.)])(?=\s)", re.MULTILINE)
 WORD_JOINER = "\u2060"
@@ -63,6 +66,16 @@ def format_percent(share: float) -> str:
     if 0.99 < share < 1:
         return "> 99 %"
     return f"{share * 100:.0f} %"
+
+
+def format_number(value: float) -> str:
+    """Two decimals; what rounds to 0 has no sign."""
+    return f"{round(value, 2) + 0.0:.2f}".replace(HYPHEN, MINUS)
+
+
+def format_signed(value: float, digits: int = 3) -> str:
+    """As `as2core.messages.format_signed`, with the sign of the pages."""
+    return messages.format_signed(value, digits, MINUS)
 
 
 def format_time(at: datetime) -> str:

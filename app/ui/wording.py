@@ -13,9 +13,10 @@ from app.jobs.remaining import find_remaining
 from app.ranking.retrieval import MeaningState
 from app.ranking.retrieval_order import RETRIEVAL, WORDS
 from app.ui.charts.training import Event
+from app.ui.text import format_signed
 from app.workbench.workbench import Workbench
 from as2core.evaluation import PairedTest, is_clear
-from as2core.messages import count, format_signed
+from as2core.messages import count
 
 UNRANKED = {  # order -> what it is
     RETRIEVAL: "the order of retrieval",

@@ -72,7 +72,7 @@ def decide(
         raise BadSetting("your labels need a file: --labels FILE; or --simulate if DATA is labelled")
     if means.simulate and means.labels is not None:
         raise BadSetting("--labels is for your labels, and --simulate takes DATA's: leave one out")
-    check_outputs([means.labels], [data, a, b])
+    check_outputs([means.labels], [data, a, b], goes_on=True)
     questions = [q for q in read_questions(data, titles=titles) if q.candidates][: means.limit]
     questions, notes = keep_common_questions((a, b), questions)
     for note in notes:

@@ -10,14 +10,17 @@ from pathlib import Path
 
 from as2core.errors import BadSetting
 from as2core.files import is_file, is_folder, open_writer
-from as2core.terminal import ignore_closed_pipe
+from as2core.terminal import ignore_closed_pipe, print_note
 
 DASH = "-"
 
 
-def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[str | Path | None] = ()) -> None:
+def check_outputs(
+    outputs: Sequence[Path | None], inputs: Sequence[str | Path | None] = (), *, goes_on: bool = False
+) -> None:
     """Raises BadSetting for a file that cannot be written, that is read by the same command, or that would be written
-    twice. `inputs` may be specs and names that are no files."""
+    twice. `inputs` may be specs and names that are no files. A file that will be replaced is named before the work
+    starts; `goes_on`: the command keeps what is in it."""
     files = [file for file in outputs if file is not None]
     sources = list(_list_sources(inputs))
     for i, file in enumerate(files):
@@ -33,6 +36,9 @@ def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[str | Path | 
             raise BadSetting(f"{file} would be written twice: give each output a file of its own")
         if any(_is_same(file, source) or _is_in(file, source) for source in sources):
             raise BadSetting(f"{file} is read by this command, too, and would be lost: write to another file")
+    for file in files:
+        if is_file(file) and not goes_on:
+            print_note(f"{file} is there already and will be replaced")
 
 
 def check_output_folder(folder: Path) -> None:

@@ -23,7 +23,7 @@ from as2core.data.blocks import (
     locate_definitions,
     locate_headings,
 )
-from as2core.data.file_kinds import require_kind, require_office_kind
+from as2core.data.file_kinds import WEB_PAGE, is_web_page, require_kind, require_office_kind
 from as2core.data.html import html_blocks
 from as2core.data.line_ends import join_divided_words
 from as2core.data.mail import mail_blocks
@@ -145,7 +145,7 @@ def read_documents(
     parse: ParseFile | None = None,
 ) -> Iterator[Document]:
     """The documents of a file, or of `data` under that name. `parse` takes the place of `parse_file` for the kinds in
-    `PARSERS` and `WORKBOOKS`. `on_note` takes what is left out of a file.
+    `PARSERS` and `WORKBOOKS`. `on_note` takes what is left out of a file, and what it is if its name says another kind.
 
     Raises UnreadableFile (its text begins with the name). A malformed line of a CSV or JSONL file, or row of a
     workbook, raises too, unless `on_problem` takes it: then the other lines are read.
@@ -166,6 +166,7 @@ def read_documents(
     content = data if data is not None else read_bytes(path_or_name)
     try:
         require_kind(suffix, content)
+        suffix = ".html" if is_web_page(suffix, content) else suffix
         yield from _number_repeats(_read(name, suffix, content, report, on_note, parse), name)
     except UnreadableFile as error:
         reason = str(error).removeprefix("the data given: ").removeprefix(f"{name}: ")
@@ -183,6 +184,8 @@ def _read(
     if parse is None or suffix not in (*PARSERS, *WORKBOOKS):
         parse = parse_file
     contents = parse(stem, suffix, content)
+    if suffix != PurePosixPath(name).suffix.lower() and on_note is not None:
+        on_note(WEB_PAGE)
     for problem in contents.problems:
         report(problem)
     if on_note is not None:

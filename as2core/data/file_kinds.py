@@ -1,6 +1,8 @@
 """What a file is by its content, where its name says another kind: a PDF named .txt would be read as text."""
 
+import codecs
 import io
+import re
 import zipfile
 
 from as2core.data.office_files import OLD_FORMAT
@@ -24,6 +26,21 @@ _PARTS = {  # of an archive -> which suffixes it may have, and what it is
     "ppt/presentation.xml": ((".pptx",), "a presentation: name it .pptx"),
     "xl/workbook.xml": ((".xlsx", ".xlsm"), "an Excel workbook: name it .xlsx"),
 }
+MAX_HEAD_BYTES = 4000  # of a web page, in which its first tag stands
+WEB_PAGE = "is a web page by its content, and was read as one"
+# possessive: comments can be divided in one way only, not in 2^n
+_PAGE_START = re.compile(
+    r"\s*(?:<\?xml[^>]*>\s*)?(?><!--.*?-->\s*)*+<(?:!doctype\s+html|html)[\s>]", re.DOTALL | re.IGNORECASE
+)
+
+
+def is_web_page(suffix: str, content: bytes) -> bool:
+    """Whether a file of text is a web page: it begins as a whole page does. One that shows tags later is text."""
+    if suffix != ".txt":
+        return False
+    head = content[:MAX_HEAD_BYTES]
+    is_utf_16 = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return _PAGE_START.match(head.decode("utf-16" if is_utf_16 else "utf-8-sig", "ignore")) is not None
 
 
 def require_kind(suffix: str, content: bytes) -> None:

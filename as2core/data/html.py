@@ -198,9 +198,9 @@ def _name_columns(table: "HtmlElement") -> None:
 
 
 def _join_cells(table: "HtmlElement") -> None:
-    """Make a cell of one paragraph plain text: else its row would fall apart into its cells."""
+    """Make a cell of one paragraph at most plain text: else its row would fall apart into its cells."""
     for cell in table.iter("td", "th"):
-        if len(_walk(cell)) == 1:
+        if len(_walk(cell)) <= 1:
             for element in list(cell.iterdescendants("p", "div", "pre")):
                 element.drop_tag()
 
@@ -264,7 +264,7 @@ def _walk(root: "_Element") -> list[Block]:
             is_cell = tag in _CELLS
             if tag in ("br", "lb"):
                 line.append(" " if cells else _BREAK)
-            elif is_cell and "".join(line).strip():
+            elif is_cell and _ends_in_text(line):
                 line.append(CELL_END)
             cells += is_cell
             block = tag not in _INLINE and tag not in ("br", "lb") and not is_cell
@@ -293,6 +293,12 @@ def _walk(root: "_Element") -> list[Block]:
         for i, text in enumerate(blocks)
         if text.lower() not in _BOX_NAMES
     ]
+
+
+def _ends_in_text(line: Sequence[str]) -> bool:
+    """False after an empty cell."""
+    last = next((piece for piece in reversed(line) if piece.strip()), CELL_END)
+    return last != CELL_END
 
 
 def _find_kinds(tag: str, blocks: Sequence[str], first: int) -> dict[int, _Kind]:

@@ -147,7 +147,7 @@ class _Reader:
 def _join_rows(rows: list[list[str]]) -> list[str]:
     """Of a table whose first row names its columns."""
     names, *others = rows
-    return [CELL_END.join(name_cells(names, row)) for row in others] or [CELL_END.join(names)]
+    return [CELL_END.join(name_cells(names, row)) for row in others] or [CELL_END.join(filter(None, names))]
 
 
 def _make_parser() -> "MarkdownIt":

@@ -9,6 +9,7 @@ nothing that it writes is run or unpickled.
 import json
 import logging
 import os
+import selectors
 import struct
 import subprocess
 import sys
@@ -33,6 +34,7 @@ MAX_FILE_BYTES = 500_000_000
 MAX_MEMORY_BYTES = 4_000_000_000
 BASE_SECONDS, SECONDS_PER_MB, MAX_SECONDS = 20, 20, 600  # for one document
 USUAL_SECONDS, USUAL_SECONDS_PER_MB = 2, 2  # that hardly a file takes longer than
+WAIT_SECONDS = 0.25  # between two calls of `on_wait`
 SIZES = struct.Struct(">II")  # of the header and of the file
 
 ALARM = 14  # SIGALRM, which Windows does not have
@@ -45,7 +47,8 @@ def limit_seconds(content_bytes: int) -> int:
 
 class ParserProcess:
     """Parses one document at a time; started when first needed, and safe to share between threads. Once its files have
-    taken `max_slow_seconds` more than is usual, all together, it refuses others."""
+    taken `max_slow_seconds` more than is usual, all together, it refuses others. `on_wait` is called again and again
+    while a file is parsed; an exception of it ends the parser (not on Windows)."""
 
     def __init__(
         self,
@@ -53,8 +56,9 @@ class ParserProcess:
         *,
         max_slow_seconds: float = inf,
         clock: Callable[[], float] = time.monotonic,
+        on_wait: Callable[[], object] | None = None,
     ) -> None:
-        self._limit, self._clock = limit, clock
+        self._limit, self._clock, self._on_wait = limit, clock, on_wait
         self._max_slow_seconds, self._slow_seconds = max_slow_seconds, 0.0
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
@@ -110,6 +114,8 @@ class ParserProcess:
             process.stdin.write(SIZES.pack(len(header), len(content)) + header)
             process.stdin.write(content)
             process.stdin.flush()
+            if self._on_wait is not None and os.name == "posix":
+                _await(process.stdout, self._on_wait)
             size = _read(process.stdout, 4)
             return json.loads(_read(process.stdout, int.from_bytes(size, "big")))
         except (OSError, EOFError, ValueError) as error:
@@ -147,6 +153,14 @@ def _start() -> "subprocess.Popen[bytes]":
         env={**os.environ, "PYTHONPATH": path},
         start_new_session=True,  # Ctrl-C is for the program that reads, which then closes the pipe
     )
+
+
+def _await(file: IO[bytes], on_wait: Callable[[], object]) -> None:
+    """Until there is something to read, or the end."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(file, selectors.EVENT_READ)
+        while not selector.select(WAIT_SECONDS):
+            on_wait()
 
 
 def _read(file: IO[bytes], size: int) -> bytes:

@@ -11,7 +11,7 @@ CELL_END = " | "
 
 
 def name_cells(names: Sequence[str], cells: Sequence[str]) -> list[str]:
-    """The cells that hold something; as they are where there is not one name a column, as in a row that spans some."""
-    if len(names) != len(cells) or not any(names):
-        return list(cells)
+    """The cells that hold something; without names where there is not one a column, as in a row that spans some."""
+    if len(names) != len(cells):
+        return [cell for cell in cells if cell]
     return [f"{name.rstrip(':')}: {cell}" if name else cell for name, cell in zip(names, cells, strict=True) if cell]

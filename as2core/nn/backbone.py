@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from as2core.cost import EncoderShape
 from as2core.errors import BadSetting, DamagedModel, UnsupportedBackbone
 from as2core.files import is_folder, sha256
-from as2core.nn.hub import NO_CODE, PLAIN_TEXT, split_revision
+from as2core.nn.hub import NO_CODE, PLAIN_TEXT, find_source
 from as2core.nn.real_tokens import RealTokens, let_attend_to_real_tokens
 
 if TYPE_CHECKING:
@@ -229,19 +229,17 @@ def load_backbone(name: str | None = None, *, segments: bool | None = None) -> B
         from transformers import AutoConfig, AutoModel, AutoTokenizer
 
     name = name or DEFAULT_BACKBONE
-    source, revision = split_revision(locate_weights(name))
+    source, options = find_source(locate_weights(name))
     hide_progress_bars()
     try:
-        config = AutoConfig.from_pretrained(source, revision=revision, **NO_CODE)
+        config = AutoConfig.from_pretrained(source, **options, **NO_CODE)
         if config.model_type not in SUPPORTED:
             raise UnsupportedBackbone(
                 f"{name} is a {config.model_type} model, whose layers cannot be walked here; "
                 f"use one of: {', '.join(SUPPORTED)}"
             )
-        model = AutoModel.from_pretrained(
-            source, revision=revision, attn_implementation="sdpa", dtype=torch.float32, **NO_CODE
-        )
-        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision, **PLAIN_TEXT, **NO_CODE)
+        model = AutoModel.from_pretrained(source, attn_implementation="sdpa", dtype=torch.float32, **options, **NO_CODE)
+        tokenizer = AutoTokenizer.from_pretrained(source, **options, **PLAIN_TEXT, **NO_CODE)
     except (OSError, ValueError) as e:
         raise DamagedModel(
             f"the backbone {name!r} could not be loaded: give a directory with config.json, model.safetensors and a "

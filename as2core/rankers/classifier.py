@@ -138,16 +138,16 @@ def load_classifier(
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     from as2core.nn.backbone import hide_progress_bars
-    from as2core.nn.hub import NO_CODE, split_revision
+    from as2core.nn.hub import NO_CODE, find_source
     from as2core.nn.pair_classifier import PairClassifier
 
     hide_progress_bars()
-    source, revision = split_revision(name)
+    source, options = find_source(name)
     try:
         model, report = AutoModelForSequenceClassification.from_pretrained(
-            source, revision=revision, dtype=torch.float32, output_loading_info=True, **NO_CODE
+            source, dtype=torch.float32, output_loading_info=True, **options, **NO_CODE
         )
-        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision, **NO_CODE)
+        tokenizer = AutoTokenizer.from_pretrained(source, **options, **NO_CODE)
     except (OSError, ValueError, KeyError, ImportError) as e:
         raise _explain(name, e) from e
     if not getattr(tokenizer, "is_fast", False):

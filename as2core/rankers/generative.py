@@ -266,7 +266,7 @@ def load_question_lm(
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
     from as2core.nn.backbone import DEFAULT_BACKBONE, SUPPORTED, hide_progress_bars, load_backbone
-    from as2core.nn.hub import NO_CODE, PLAIN_TEXT, split_revision
+    from as2core.nn.hub import NO_CODE, PLAIN_TEXT, find_source
     from as2core.nn.question_lm import CAUSAL, SEQ2SEQ, CausalLM, PrefixLM, Seq2SeqLM
 
     if (name is None or name == DEFAULT_BACKBONE) and not as_paper:
@@ -276,9 +276,9 @@ def load_question_lm(
             "as=paper is for the paper's models: give backbone=openai-community/gpt2 or facebook/bart-base"
         )
     hide_progress_bars()
-    source, revision = split_revision(name)
+    source, options = find_source(name)
     try:
-        config = AutoConfig.from_pretrained(source, revision=revision, **NO_CODE)
+        config = AutoConfig.from_pretrained(source, **options, **NO_CODE)
     except (OSError, ValueError) as e:
         raise UnsupportedBackbone(
             f"no model {name!r}: give a directory or a hub name ({str(e).splitlines()[0]})"
@@ -292,8 +292,8 @@ def load_question_lm(
         raise BadSetting(f"{name} is a {kind} model, which has no segment embeddings: leave segments out")
     for kinds, loader, lm in ((SEQ2SEQ, AutoModelForSeq2SeqLM, Seq2SeqLM), (CAUSAL, AutoModelForCausalLM, CausalLM)):
         if kind in kinds:
-            model = loader.from_pretrained(source, revision=revision, dtype=torch.float32, **NO_CODE)
-            tokenizer = AutoTokenizer.from_pretrained(source, revision=revision, **PLAIN_TEXT, **NO_CODE)
+            model = loader.from_pretrained(source, dtype=torch.float32, **options, **NO_CODE)
+            tokenizer = AutoTokenizer.from_pretrained(source, **options, **PLAIN_TEXT, **NO_CODE)
             return lm(model, tokenizer, max_length=max_length, as_paper=as_paper)
     raise UnsupportedBackbone(
         f"{name} is a {kind} model, which cannot give log P(question | passage) here; use an encoder "

@@ -57,12 +57,12 @@ def is_seq2seq(name: str) -> bool:
     """Whether a directory or hub name holds an encoder-decoder known here."""
     from transformers import AutoConfig
 
-    from as2core.nn.hub import NO_CODE, split_revision
+    from as2core.nn.hub import NO_CODE, find_source
     from as2core.nn.question_lm import SEQ2SEQ
 
-    source, revision = split_revision(name)
+    source, options = find_source(name)
     try:
-        return AutoConfig.from_pretrained(source, revision=revision, **NO_CODE).model_type in SEQ2SEQ
+        return AutoConfig.from_pretrained(source, **options, **NO_CODE).model_type in SEQ2SEQ
     except (OSError, ValueError):
         return False  # who loads it says what is wrong with it
 
@@ -73,14 +73,14 @@ def load_seq2seq_classifier(name: str, *, max_length: int = 128) -> Seq2SeqClass
     from transformers import AutoModel, AutoTokenizer
 
     from as2core.nn.backbone import hide_progress_bars
-    from as2core.nn.hub import NO_CODE, PLAIN_TEXT, split_revision
+    from as2core.nn.hub import NO_CODE, PLAIN_TEXT, find_source
     from as2core.nn.question_lm import SEQ2SEQ
     from as2core.nn.seq2seq_classifier import Seq2SeqClassifier
 
     if not is_seq2seq(name):
         raise UnsupportedBackbone(f"{name} is no encoder-decoder known here; use one of: {', '.join(SEQ2SEQ)}")
     hide_progress_bars()
-    source, revision = split_revision(name)
-    model = AutoModel.from_pretrained(source, revision=revision, dtype=torch.float32, **NO_CODE)
-    tokenizer = AutoTokenizer.from_pretrained(source, revision=revision, **PLAIN_TEXT, **NO_CODE)
+    source, options = find_source(name)
+    model = AutoModel.from_pretrained(source, dtype=torch.float32, **options, **NO_CODE)
+    tokenizer = AutoTokenizer.from_pretrained(source, **options, **PLAIN_TEXT, **NO_CODE)
     return Seq2SeqClassifier(model, tokenizer, name, max_length=max_length)

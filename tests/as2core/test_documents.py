@@ -195,6 +195,42 @@ def test_a_file_that_cannot_be_read_is_told_by_name_and_reason(name):
     assert str(told.value).count(name) == 1
 
 
+PAGE = "<html><head><title>Tea</title></head><body><p>Tea is hot.</p></body></html>"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        f"<!DOCTYPE html>\n{PAGE}".encode(),
+        f"\ufeff \n<!doctype HTML PUBLIC '-//W3C//DTD HTML 4.01//EN'>{PAGE}".encode(),
+        PAGE.replace("<html>", "<HTML lang=en>").encode("cp1252"),
+        f"<?xml version='1.0'?><!-- saved --><!-- twice -->\n{PAGE}".encode(),
+        PAGE.encode("utf-16"),
+    ],
+)
+def test_a_web_page_named_txt_is_read_as_a_page_and_said_to_be_one(data):
+    notes: list[str] = []
+    (document,) = read_documents("tea.txt", data, on_note=notes.append)
+    assert (document.id, document.source, document.title, document.text) == ("tea", "tea.txt", "Tea", "Tea is hot.")
+    assert notes == ["is a web page by its content, and was read as one"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"A page is written so: {PAGE}",
+        "<htmlx> is no tag.",
+        "<p>It is bold.</p>",
+        "<!-- a note --> <!doctype book> Text.",
+        "<!---->" * 500 + "Text.",  # of which a pattern that tried each division would try 2^499
+    ],
+)
+def test_a_text_that_has_tags_but_does_not_begin_as_a_page_stays_text(text):
+    notes: list[str] = []
+    (document,) = read_documents("tea.txt", text.encode(), on_note=notes.append)
+    assert (document.text, notes) == (text, [])
+
+
 def test_a_path_is_read_by_its_name_and_a_missing_one_told(tmp_path):
     (tmp_path / "a.TXT").write_text("Text.")
     (document,) = read_documents(tmp_path / "a.TXT")

@@ -67,6 +67,15 @@ def test_whose_mean_is_higher_is_said_where_no_ranker_is_called_better():
     assert "<h2>Outcome</h2><p><strong>a &amp; b lead.</strong></p><ul>" in page
 
 
+def test_a_number_below_zero_has_a_minus_sign_and_no_hyphen():
+    contents = make_report()
+    for test in contents.tests.values():
+        test["AP"] |= {"difference": -0.1, "low": -0.15, "high": -0.05, "effect": -0.4}
+    page = write_report(contents)
+    assert "(95 %: −0.150 to −0.050" in page and "−0.100" in page and "−0.40 (" in page
+    assert not any(text in page for text in ("-0.150", "-0.100", "-0.40"))
+
+
 def test_several_rankers_trained_on_the_questions_share_a_note():
     questions = [str(n) for n in range(1200)]
     trained_on = {"a": questions, "b": questions[:7], "c": questions, "bm25": []}

@@ -1,6 +1,6 @@
 import pytest
 
-from as2core.messages import MAX_NAMES, count, format_p, format_signed, join, name_some, suggest_name
+from as2core.messages import MAX_NAMES, MINUS, count, format_p, format_signed, join, name_some, suggest_name
 
 
 def test_one_is_counted_in_the_singular_and_thousands_are_parted():
@@ -13,6 +13,7 @@ def test_one_is_counted_in_the_singular_and_thousands_are_parted():
 )
 def test_what_rounds_to_nothing_has_no_minus(value, text):
     assert format_signed(value) == text
+    assert format_signed(value, minus=MINUS) == text.replace("-", "\u2212")
 
 
 def test_no_p_is_written_as_nothing():

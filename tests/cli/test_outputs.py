@@ -54,6 +54,41 @@ def test_an_output_is_none_of_the_inputs_and_no_other_output(as2, files, command
     assert {path: path.read_bytes() for path in files.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        *[f"eval rr in.jsonl --{name} x" for name in ("run", "qrels", "per-question", "report", "latex")],
+        "data convert in.jsonl x --to csv",
+        "data build asnq++ in.jsonl x --candidates 2",
+        "data vectors texts x",
+        "generate questions passages --ranker none --out x",
+        "labels export x",
+    ],
+)
+def test_a_file_that_is_replaced_is_named_before(as2, files, monkeypatch, command):
+    monkeypatch.setenv("AS2_HOME", str(files / "home"))
+    (files / "texts").mkdir()
+    (files / "texts" / "tower.txt").write_text("The tower was finished in 1889.\n")
+    (files / "x").write_text("by hand")
+    code, _, err = as2(*command.split())
+    assert code == 0 and err.startswith("x is there already and will be replaced\n")
+    assert (files / "x").read_bytes() != b"by hand"
+    (files / "x").unlink()
+    assert "replaced" not in as2(*command.split())[2]
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["data convert in.jsonl texts --to beir", "train rel-cnn in.jsonl --out texts", "versions export cascade texts"],
+)
+def test_a_folder_is_never_replaced(as2, files, monkeypatch, command):
+    monkeypatch.setenv("AS2_HOME", str(files / "home"))
+    (files / "texts").mkdir()
+    (files / "texts" / "tower.txt").write_text("by hand")
+    assert as2(*command.split())[0] == 1
+    assert [f.read_text() for f in (files / "texts").iterdir()] == ["by hand"]
+
+
 def test_a_device_may_be_written_twice(as2, files):
     assert as2("eval", "rr", "in.jsonl", "--run", "/dev/null", "--qrels", "/dev/null")[0] == 0
 

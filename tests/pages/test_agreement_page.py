@@ -10,7 +10,7 @@ from app.labels import agreement, annotation, conflicts, guidelines, rules
 from app.labels.agreement import Estimate
 from app.labels.annotation import Presentation
 from app.ui.agreement import figures
-from app.ui.text import escape
+from app.ui.text import escape, format_number
 from app.workbench import people
 from db.models import Sentence
 from db.repositories import labels as label_rows
@@ -220,7 +220,7 @@ def test_who_must_follow_the_rules_reads_them_as_sentences(wb, me):
 
 
 def test_a_negative_figure_has_a_minus_sign_and_a_zero_none():
-    assert [figures.format_number(x) for x in (-0.3, 0.257, -0.001)] == ["−0.30", "0.26", "0.00"]
+    assert [format_number(x) for x in (-0.3, 0.257, -0.001)] == ["−0.30", "0.26", "0.00"]
     assert figures._format_interval(Estimate(-0.3, -0.62, -0.08, 9)) == "−0.62 to −0.08"
 
 

@@ -85,7 +85,7 @@ def test_the_moves_are_told_in_numbers(wb, turned):
     html = markup(open_ask(against="starter-3", drop="0"))
     assert "<b>different</b>" in html
     assert "<b>0 of 10</b>" in html  # of forty, turned round
-    assert re.search(r"<b>-0\.\d\d</b>", html)  # tied scores keep their order
+    assert re.search(r"<b>−0\.\d\d</b>", html)  # tied scores keep their order
     assert line(html, "Fell most") == f"Fell most, 1 → 39 {LONG}"  # before the other answer, whose score is the same
     assert line(html, "Rose most").startswith("Rose most, 22 → 1 ")  # the first of those without a word in common
 

@@ -2,17 +2,20 @@
 
 import json
 
+import pytest
 import stored
+import streamlit as st
 from app_pages import open_page, texts
 from data_page import label, names, open_data, reasons
 from label_files import import_labels
 from stored import TOWERS
 
 from app.corpora import corpora, documents
-from app.exchange import exports
+from app.exchange import exports, imports
 from app.ui.data import label_import
 from as2core.data import source
 from as2core.data.spreadsheet import mark_utf_8
+from as2core.types import Progress
 
 IMPORT_TARGET = f"data_import_target_{TOWERS}"
 
@@ -176,3 +179,26 @@ def test_the_columns_are_named_before_an_upload_and_the_table_to_fill_in_is_an_i
     lines = source.format_rows(label_import.TEMPLATE)
     done = import_labels(wb, None, "labels-template.csv", mark_utf_8(lines.encode()))
     assert (done.format, done.new, done.malformed) == ("table", 2, ())
+
+
+@pytest.mark.parametrize(
+    ("into", "place"), [("A new corpus", ", in a new corpus with the name of the file. Choose"), ("Towers", ". Import")]
+)
+def test_an_import_that_a_click_ended_is_told_of_once_and_one_that_ran_through_is_not(wb, monkeypatch, into, place):
+    def stop_at_the_second(*_args, on_progress, **_more):
+        on_progress(Progress(1, 2, "questions"))
+        st.stop()
+
+    with monkeypatch.context() as stopped:
+        stopped.setattr(imports, "list_unknown_sentences", lambda *_: ())
+        stopped.setattr(imports, "store_labels", stop_at_the_second)
+        at = import_file("mine.tsv", WIKIQA.encode(), into=into).run()
+    assert f"The import of “mine.tsv” was stopped. 1 of 2 questions are stored{place}" in texts(at)
+    assert "was stopped" not in texts(at.run())
+    assert "was stopped" not in texts(import_file("mine.tsv", WIKIQA.encode()))
+
+
+def test_an_import_that_is_stopped_before_anything_is_stored_says_so(wb, monkeypatch):
+    monkeypatch.setattr(imports, "store_labels", lambda *_args, **_more: st.stop())
+    at = import_file("mine.tsv", WIKIQA.encode()).run()
+    assert "The import of “mine.tsv” was stopped. Nothing was imported." in texts(at)

@@ -49,6 +49,12 @@ def draw_rule(frame: Frame) -> None:
             "questions. "
             "At night is between 1 and 5 o'clock, while the app or `as2 worker` runs."
         )
+        since = retrain_rule.count_labels_since_cancel(wb, corpus_id) if rule.after is not None else None
+        if rule.after is not None and since is not None and since < rule.after:
+            st.caption(
+                "The last retrain was cancelled, so an automatic one waits for "
+                f"{count(rule.after, 'label')} given since then: {since:,} so far."
+            )
         if rule.refused:
             st.warning(f"The last automatic retrain could not start: {plain(rule.refused)}", icon=":material/block:")
 

@@ -18,7 +18,7 @@ from app.ui.charts.agreement import build_agreement_chart
 from app.ui.errors import guard
 from app.ui.job import WAIT_SECONDS, draw_live, draw_progress
 from app.ui.page import Frame
-from app.ui.text import escape, format_percent, plain
+from app.ui.text import escape, format_number, format_percent, plain
 from app.workbench.workbench import Workbench
 from as2core.messages import count
 
@@ -163,11 +163,6 @@ def _format_value(e: Estimate) -> str:
 
 def _format_interval(e: Estimate) -> str:
     return "–" if e.low is None or e.high is None else f"{format_number(e.low)} to {format_number(e.high)}"
-
-
-def format_number(value: float) -> str:
-    """Two decimals, with a minus sign instead of a hyphen."""
-    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")  # 0.0 more, and what rounds to zero has no sign
 
 
 def _draw_table(first: str, measure: str, rows: list[tuple[str, Estimate]]) -> None:

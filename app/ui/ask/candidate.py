@@ -11,7 +11,7 @@ from app.ui.ask.candidates import SHARE, name_share
 from app.ui.ask.drop_reason import Standing, describe_drop, list_standings
 from app.ui.ask.score_words import load_attribution
 from app.ui.ask.word_scores import draw_word_scores
-from app.ui.text import plain
+from app.ui.text import format_number, plain
 from app.workbench.workbench import Workbench
 from as2core.cascade.trace import CascadeTrace
 from as2core.errors import As2Error
@@ -54,7 +54,7 @@ def render_standings(standings: list[Standing]) -> str:
     """The candidate's rank and score at every stage it reached, beside the last rank that stays and its score."""
     rows = "".join(
         f"<tr{'' if s.stays else ' class=as2-dropped'}><th scope=row>{s.title}</th><td>{s.rank:,} <small>of "
-        f"{s.candidates:,}</small></td><td>{s.survivors:,}</td><td>{s.score:.2f}</td><td>{s.cut:.2f}</td></tr>"
+        f"{s.candidates:,}</small></td><td>{s.survivors:,}</td><td>{format_number(s.score)}</td><td>{format_number(s.cut)}</td></tr>"
         for s in standings
     )
     head = "".join(f"<th scope=col>{name}</th>" for name in ("after", "rank", "kept", "score", "score to stay"))

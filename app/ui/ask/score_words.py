@@ -5,7 +5,7 @@ import streamlit as st
 
 from app.ask import explanation
 from app.ask.asking import AskView
-from app.ui.text import escape, plain
+from app.ui.text import escape, format_signed, plain
 from app.workbench.workbench import Workbench
 from as2core.cascade.attribution import Attribution, WordEffect
 from as2core.errors import As2Error
@@ -64,15 +64,11 @@ def render_summary(text: str, title: str, attribution: Attribution) -> str:
     lowering = sorted((w for w in words if w.effect < 0), key=lambda w: w.effect)
     for name, kind, side in (("Raise", "as2-for", raising), ("Lower", "as2-against", lowering)):
         if side:
-            names = [f"{escape(text[w.start : w.end])}&nbsp;{_format_effect(w.effect)}" for w in side]
+            names = [f"{escape(text[w.start : w.end])}&nbsp;{format_signed(w.effect, 2)}" for w in side]
             sample = f'<span class="{kind}" style="--as2-heat:60%">{name} the score</span>'
             parts.append(f"{sample} {', '.join(names[:MAX_LISTED_WORDS])}.")
     if not words:
         parts.append(f"No single word carried the score: without any one of them it changes by less than {MIN_EFFECT}.")
     if attribution.title is not None and abs(attribution.title) >= MIN_EFFECT:
-        parts.append(f"The title “{escape(title)}” {_format_effect(attribution.title)}.")
+        parts.append(f"The title “{escape(title)}” {format_signed(attribution.title, 2)}.")
     return f'<p class="as2-note as2-words-note">{" ".join(parts)} <small>{METHOD}</small></p>'
-
-
-def _format_effect(effect: float) -> str:
-    return f"{'+' if effect > 0 else '−'}{abs(effect):.2f}"

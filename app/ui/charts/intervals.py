@@ -8,9 +8,9 @@ import pandas as pd
 from altair.typing import ChartType
 
 from app.compare.comparison import RankerResult
+from app.ui.text import format_signed
 from app.ui.theme import BLUE, GREEN, GREY, ORANGE, PADDING
 from as2core.evaluation import Outcome
-from as2core.messages import format_signed
 
 ROW_HEIGHT = 30  # pixels a line of a dot plot
 COLOURS = {Outcome.BETTER: GREEN, Outcome.WORSE: ORANGE, Outcome.UNCLEAR: BLUE}

@@ -19,10 +19,10 @@ from app.ui.compare.cuts import draw_cuts
 from app.ui.compare.headline import MEANING, choose_pairs, describe_headline
 from app.ui.compare.names import count_questions, count_rankers, describe_raw_names, name_dataset
 from app.ui.compare.sweep import build_sweep_chart, describe_sweep, split_sweeps
-from app.ui.text import escape, format_time, plain, render_notes, shorten
+from app.ui.text import escape, format_number, format_signed, format_time, plain, render_notes, shorten
 from app.ui.wording import UNRANKED, describe_p, describe_test
 from as2core.evaluation import is_clear
-from as2core.messages import count, format_signed
+from as2core.messages import count
 from as2core.metrics import MEANINGS, name_effect
 from as2core.training_record import merge_overlaps
 
@@ -237,7 +237,7 @@ def _format_title(pair: PairedResult) -> str:
 
 def _describe_power(pair: PairedResult) -> str:
     """How large it is; where it may be chance, also what these questions could have shown, and what others would."""
-    text = "" if pair.effect is None else f" Effect size {pair.effect:.2f} ({name_effect(pair.effect)})."
+    text = "" if pair.effect is None else f" Effect size {format_number(pair.effect)} ({name_effect(pair.effect)})."
     if pair.test.has_few_changes:
         return f"{text} Too few questions changed to say how many it would take."
     if pair.detectable is None or pair.sample_size is None or is_clear(pair.test, pair.holm):

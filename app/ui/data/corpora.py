@@ -266,7 +266,7 @@ def _ingest(frame: Frame, corpus: CorpusView, files: Sequence[UploadedFile]) -> 
     st.session_state[READING] = corpus.name
     contents = [(f.name, f.getvalue()) for f in files]
     slot = st.empty()
-    slot.button("Stop", key="data_ingest_stop", icon=":material/stop_circle:", help="After the file that is being read")
+    slot.button("Stop", key="data_ingest_stop", icon=":material/stop_circle:", help="What is stored by then stays")
     try:
         with show_progress(f"Reading {count(len(files), 'file')} …") as on_progress:
             report = ingestion.ingest(frame.wb, corpus.id, contents, on_progress=on_progress, by=frame.annotator.id)

@@ -2,15 +2,17 @@
 line. What an import has to say is drawn above its choices, in sight of its button.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
 
 from app.corpora import corpora
 from app.exchange import exports, imports, label_files
+from app.exchange.label_files import LabelFile
 from app.exchange.report import ImportView
 from app.ui import navigation
+from app.ui.data.progress import show_progress
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import catch_errors
 from app.ui.page import Frame, use_corpus
@@ -21,6 +23,7 @@ from as2core.data import source
 from as2core.data.catalog import TOOLS
 from as2core.data.spreadsheet import mark_utf_8
 from as2core.messages import count
+from as2core.types import Progress
 
 NEW_CORPUS = "A new corpus"
 NAMES = {
@@ -49,6 +52,7 @@ MAX_LINES = 1000  # of the report on the page
 MIN_STRANGE_SENTENCES = 10  # more are no typing errors if they are most of the file's
 MAX_LISTED_SENTENCES, MAX_SENTENCE_CHARS = 5, 120  # of those that the corpus lacks
 REPORT, UNKNOWN, IMPORTS = "_data_import_report", "_data_import_unknown", "_data_imports"  # of the session
+STORING = "_data_import_storing"  # of the session, while an import goes on
 TEMPLATE = (
     ("question", "sentence", "label"),
     ("How long is the reset link valid?", "The link is valid for 30 minutes.", "correct"),
@@ -78,6 +82,16 @@ class _Unknown:
     total: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Storing:
+    """An import as it goes, for the run of the page after the one that it was stopped in; `done` of its questions."""
+
+    file: str
+    is_new_corpus: bool
+    total: int
+    done: int = 0
+
+
 def draw(frame: Frame) -> None:
     corpus, why = frame.corpus, frame.explain_refusal("import")
     st.header("Import", anchor=False)
@@ -97,6 +111,7 @@ def draw(frame: Frame) -> None:
     is_closed = bool(why) or file is None
     is_clicked = st.button("Import", type="primary", disabled=is_closed, icon=":material/input:", key=key, help=why)
     with messages:
+        _draw_interruption()
         if is_clicked and file is not None:
             _import(frame, file, choices)
         _draw_unknown(frame, file, choices)
@@ -132,26 +147,61 @@ def _import(frame: Frame, file: Any, choices: _Choices, *, add_sentences: bool |
     st.session_state.pop(REPORT, None)  # a file that cannot be read must not look like the one before
     st.session_state.pop(UNKNOWN, None)
     st.session_state[IMPORTS] = st.session_state.get(IMPORTS, 0) + 1
-    with catch_errors(), st.spinner(plain(f"Reading {file.name} …"), show_time=True):
-        labels = label_files.read_labels(file.name, file.getvalue(), choices.fmt, min_correct=choices.min_correct)
-        if add_sentences is None and choices.target is not None and frame.corpus.sentences:
-            texts = imports.list_unknown_sentences(frame.wb, choices.target, labels)
-            if texts:
-                total = len({c.text for q in labels.questions for c in q.candidates})
-                st.session_state[UNKNOWN] = _Unknown(file.file_id, choices, texts, total)
-                return
-        report = imports.store_labels(
-            frame.wb,
-            choices.target,
-            labels,
-            choices.annotator,
-            split=choices.split,
-            add_sentences=add_sentences is not False,
-            by=frame.annotator.id,
-        )
-        st.session_state[REPORT] = (file.name, report)
+    with catch_errors():
+        with st.spinner(plain(f"Reading {file.name} …"), show_time=True):
+            labels = label_files.read_labels(file.name, file.getvalue(), choices.fmt, min_correct=choices.min_correct)
+            if add_sentences is None and choices.target is not None and frame.corpus.sentences:
+                texts = imports.list_unknown_sentences(frame.wb, choices.target, labels)
+                if texts:
+                    total = len({c.text for q in labels.questions for c in q.candidates})
+                    st.session_state[UNKNOWN] = _Unknown(file.file_id, choices, texts, total)
+                    return
+        st.session_state[REPORT] = file.name, _store(frame, labels, choices, add_sentences is not False)
         st.session_state["_data_import_turn"] += 1
         st.rerun()
+
+
+def _store(frame: Frame, labels: LabelFile, choices: _Choices, add_sentences: bool) -> ImportView:
+    """A click on Stop, as on anything else, ends this run of the page, and the next finds STORING."""
+    state, slot = st.session_state, st.empty()
+    state[STORING] = progress = _Storing(labels.name, choices.target is None, len(labels.questions))
+    slot.button("Stop", key="data_import_stop", icon=":material/stop_circle:", help="What is stored by then stays")
+    try:
+        with show_progress(f"Importing {labels.name} …") as show:
+
+            def note(p: Progress) -> None:
+                state[STORING] = replace(progress, done=p.done)
+                show(p)
+
+            report = imports.store_labels(
+                frame.wb,
+                choices.target,
+                labels,
+                choices.annotator,
+                split=choices.split,
+                add_sentences=add_sentences,
+                by=frame.annotator.id,
+                on_progress=note,
+            )
+    except Exception:
+        del state[STORING]  # the error says what became of it
+        raise
+    finally:
+        slot.empty()
+    del state[STORING]
+    return report
+
+
+def _draw_interruption() -> None:
+    stopped: _Storing | None = st.session_state.pop(STORING, None)
+    if stopped is None:
+        return
+    text = "Nothing was imported."
+    if stopped.done:
+        place = ", in a new corpus with the name of the file" if stopped.is_new_corpus else ""
+        target = "Choose that corpus, and import the file into it" if place else "Import the file again"
+        text = f"{stopped.done:,} of {count(stopped.total, 'question')} are stored{place}. {target} to go on."
+    st.warning(f"The import of “{plain(stopped.file)}” was stopped. {text}", icon=":material/stop_circle:")
 
 
 def _draw_unknown(frame: Frame, file: Any, choices: _Choices) -> None:

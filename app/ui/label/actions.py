@@ -164,6 +164,8 @@ def _take_action(page: LabelPage, name: str, desk: Desk | ListDesk) -> Desk | Li
     if name == "undo":
         desk, message = undo.undo(wb, desk)
         st.toast(message, icon=":material/undo:")
+    elif name == "back" and not desk.can_go_back:
+        st.toast("No item was shown here before this one.", icon=":material/first_page:")
     elif name in ("back", "forward"):
         return desk.back(wb) if name == "back" else desk.forward(wb)
     elif name == "skip":

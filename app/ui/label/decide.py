@@ -29,6 +29,7 @@ from app.ui.text import escape, plain, render_notes
 from app.workbench.workbench import Workbench
 from as2core.deciding.text import describe_others
 from as2core.errors import As2Error
+from as2core.messages import MINUS
 from as2core.training_record import merge_overlaps
 
 MENU_ENTRY = "Decide A or B: which of two rankers is better"
@@ -142,7 +143,7 @@ def draw_conclusion(wb: Workbench, desk: DecideDesk, job: JobView) -> None:
         now = deciding.follow(wb, course)
         if next(looks) and not desk.is_wanted(now):
             st.rerun()
-        others = describe_others(now.decision.estimate_for_others())
+        others = describe_others(now.decision.estimate_for_others(), MINUS)
         more = f'<p data-testid="as2-decision-others">{escape(others)}</p>' if others else ""
         st.html(
             f'<div class="as2-item" data-testid="as2-decision"><h2>{escape(now.conclusion)}</h2>'

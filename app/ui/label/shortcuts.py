@@ -50,7 +50,13 @@ ACTIONS = (
         "Undo",
         "Take back your last action and show its sentence again; repeat for earlier ones. Labels also after a reload",
     ),
-    Action("back", ("arrowleft",), "←", "Back", "Go to the previous item"),
+    Action(
+        "back",
+        ("arrowleft",),
+        "←",
+        "Back",
+        "Go to the item shown before; a reload, another queue and another mode begin anew",
+    ),
     Action("forward", ("arrowright",), "→", "Next", "Go to the next item; what has no label stays without one"),
     Action(
         "skip",
@@ -71,12 +77,14 @@ ACTIONS = (
     Action("help", ("h", "?"), "h", "Help", "Show the keys"),
 )
 MORE_PRINTED = {"undo": ("ctrl+z",), "help": ("?",)}  # keys that only the overlay shows
+LIST_KEYS = {"s": "forward"}  # a list is all of its question: to skip it is to go on
 BY_NAME = {a.name: a for a in ACTIONS}
 
 
 def map_keys(mode: str, without: Collection[str] = ()) -> dict[str, str]:
     """`without`: names of actions whose keys are off."""
-    return {key: a.name for a in list_actions(mode) if a.name not in without for key in a.keys}
+    names = {key: a.name for a in list_actions(mode) for key in a.keys} | (LIST_KEYS if mode == LIST else {})
+    return {key: name for key, name in names.items() if name not in without}
 
 
 def list_actions(mode: str) -> tuple[Action, ...]:
@@ -104,5 +112,13 @@ def close_overlay() -> None:
 @st.dialog("Keys", on_dismiss=close_overlay)
 def draw_help_dialog(mode: str) -> None:
     """The overlay; while it is open the keys are off, Escape closes it."""
+    draw_keys(list_keys(mode))
+
+
+def list_keys(mode: str) -> list[Key]:
+    """Those that are on."""
+    more = dict(MORE_PRINTED)
+    if mode == LIST and has_character_keys():
+        more |= {name: (key,) for key, name in LIST_KEYS.items()}
     actions = [a for a in list_actions(mode) if has_key(a)]
-    draw_keys([Key((a.printed, *MORE_PRINTED.get(a.name, ())), a.button, a.does) for a in actions])
+    return [Key((a.printed, *more.get(a.name, ())), a.button, a.does) for a in actions]

@@ -9,9 +9,10 @@ from app.ask import stored_questions
 from app.labels import annotation, flags
 from app.labels.annotation import ActView
 from app.labels.flags import FlagView
-from app.ui.label.desk import Desk
+from app.ui.label.desk import Desk, Pair
 from app.ui.label.list_desk import ListDesk
 from app.ui.text import plain, shorten
+from app.workbench.people import Gone
 from app.workbench.workbench import Workbench
 from as2core.messages import count
 
@@ -76,11 +77,19 @@ def _undo_session_act(wb: Workbench, desk: Desk | ListDesk, act: SessionAct) -> 
     pair = (act.view.question_id, act.view.sentence_id)
     if act.flag is not None:
         flags.withdraw_flag(wb, act.flag, pair[0], act.annotator_id)
-        return desk if desk.pair == pair else desk.reopen_pair(wb, pair)
+        return desk if desk.pair == pair else _reopen(wb, desk, pair)
     if act.view.label == REMOVAL:
         stored_questions.set_queued(wb, [pair[0]], queued=True, by=act.annotator_id)
     skips = tuple(question_id for question_id in desk.question_skips if question_id != pair[0])
-    return replace(desk, question_skips=skips).reopen_pair(wb, pair)
+    return _reopen(wb, replace(desk, question_skips=skips), pair)
+
+
+def _reopen(wb: Workbench, desk: Desk | ListDesk, pair: Pair) -> Desk | ListDesk:
+    """The act is undone in any case: where the sentence left its document since, what is in front stays there."""
+    try:
+        return desk.reopen_pair(wb, pair)
+    except Gone:
+        return desk
 
 
 def _describe(act: ActView) -> str:

@@ -25,7 +25,7 @@ NIGHT = NOON.replace(hour=2)
 
 
 def last(**ago):
-    return SimpleNamespace(is_active=False, created=NIGHT - timedelta(**ago))
+    return SimpleNamespace(is_active=False, state="failed", created=NIGHT - timedelta(**ago))
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def last(**ago):
     [
         (RetrainRule(after=10), 9, NOON, None, False),
         (RetrainRule(after=10), 10, NOON, None, True),
-        (RetrainRule(after=10), 10, NOON, SimpleNamespace(is_active=True, created=NOON), False),
+        (RetrainRule(after=10), 10, NOON, SimpleNamespace(is_active=True, state="running", created=NOON), False),
         (RetrainRule(at_night=True), 1, NOON, None, False),
         (RetrainRule(at_night=True), 1, NIGHT, None, True),
         (RetrainRule(at_night=True), 0, NIGHT, None, False),
@@ -49,6 +49,18 @@ def test_a_retrain_is_due_after_enough_labels_or_once_a_night(rule, new, now, be
 @pytest.mark.parametrize(("fresh", "due"), [(0, False), (9, False), (10, True)])
 def test_after_a_try_that_came_to_nothing_a_tenth_of_the_labels_wanted_makes_another(fresh, due):
     assert is_due(RetrainRule(after=100), 120, NOON.astimezone(UTC), last(hours=1), fresh) is due
+
+
+@pytest.mark.parametrize(("fresh", "due"), [(0, False), (10, False), (99, False), (100, True)])
+def test_after_one_that_somebody_cancelled_all_labels_wanted_have_to_be_newer(fresh, due):
+    cancelled = SimpleNamespace(is_active=False, state="cancelled", created=NIGHT)
+    assert is_due(RetrainRule(after=100), 220, NOON.astimezone(UTC), cancelled, fresh) is due
+
+
+def test_a_retrain_at_night_that_somebody_cancelled_is_due_again_in_another_night():
+    cancelled = SimpleNamespace(is_active=False, state="cancelled", created=NIGHT - timedelta(hours=1))
+    assert not is_due(RetrainRule(at_night=True), 5, NIGHT.astimezone(UTC), cancelled, 5)
+    assert is_due(RetrainRule(at_night=True), 5, (NIGHT + timedelta(days=1)).astimezone(UTC), cancelled, 5)
 
 
 def test_a_retrain_at_night_that_failed_is_not_repeated_with_the_same_labels():

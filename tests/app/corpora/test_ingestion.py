@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import time
 
 import pytest
 from sqlalchemy import text
@@ -192,6 +193,25 @@ def test_each_file_is_named_before_it_is_read_and_ends_the_ingest_where_its_read
     assert told == [f"{n} documents, reading {x}.txt" for n, x in enumerate("abc")]
 
 
+def test_a_file_that_takes_long_is_left_in_the_middle(wb):
+    class Left(BaseException):
+        pass
+
+    told: list[str] = []
+
+    def leave_while_it_is_read(progress):
+        told.append(progress.stage)
+        if told.count("1 documents, reading b.html") == 3:  # before it, and twice meanwhile
+            raise Left
+
+    slow = b"<p " + b" ".join(b"a%d=1" % i for i in range(300_000)) + b">"  # minutes
+    files = [("a.html", b"<p>Some words.</p>"), ("b.html", slow)]
+    corpus, started = corpora.create_corpus(wb, "slow"), time.monotonic()
+    with pytest.raises(Left):
+        ingestion.ingest(wb, corpus.id, files, on_progress=leave_while_it_is_read)
+    assert time.monotonic() - started < 20  # its limit is more than 80 s
+
+
 @pytest.mark.parametrize(("is_upload", "refused"), [(True, ["b.md"]), (False, [])])
 def test_an_upload_of_slow_files_leaves_the_rest_and_says_so(wb, ann, monkeypatch, is_upload, refused):
     monkeypatch.setattr(ingestion, "MAX_SLOW_SECONDS", -1)
@@ -242,6 +262,12 @@ def test_a_file_with_most_sentences_of_an_older_one_is_added_with_a_note(wb, tow
     other = " ".join([*rules[:2], "The roof leaks.", "A roofer comes.", "It costs a lot."]).encode()  # 2 of 5
     assert ingestion.ingest(wb, towers.id, [("roof.txt", other)]).notes == ()
     assert ingestion.ingest(wb, towers.id, [("note.txt", b"Guests are welcome. Fin.")]).notes == ()  # too short to tell
+
+
+def test_a_web_page_named_txt_is_said_to_be_one_in_the_report(wb, towers):
+    view = ingestion.ingest(wb, towers.id, [("tea.txt", b"<!doctype html><title>Tea</title><p>It is hot.</p>")])
+    assert view.notes == (("tea.txt", "is a web page by its content, and was read as one"),)
+    assert "Tea" in {d.title for d in documents.list_documents(wb, towers.id)}
 
 
 def test_a_file_whose_document_has_its_full_name_is_reported_by_that_name_alone(wb, towers):

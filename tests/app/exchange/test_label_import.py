@@ -137,6 +137,30 @@ def test_an_interrupted_import_is_audited_and_goes_on_in_its_corpus(wb, monkeypa
     assert (rest.new, rest.same, rest.new_questions) == (1, 4, 1)
 
 
+def test_an_import_that_is_left_in_the_middle_keeps_what_is_stored_and_goes_on_when_it_is_repeated(wb, monkeypatch):
+    class Left(BaseException):
+        """As Streamlit ends a page's script."""
+
+    questions = [Question(f"q-{i}", f"Is it {i}?", (Candidate(f"d{i}-0", f"It is {i}.", 1),)) for i in range(5)]
+    monkeypatch.setattr(storage, "MAX_BATCH_QUESTIONS", 2)
+    file = label_files.read_labels("set.jsonl", jsonl.dumps(questions).encode())
+    told = []
+
+    def leave_at_the_second(progress):
+        told.append((progress.done, progress.total))
+        if len(told) == 2:
+            raise Left
+
+    with pytest.raises(Left):
+        imports.store_labels(wb, None, file, on_progress=leave_at_the_second)
+    corpus = corpora.find_corpus(wb, "set")
+    assert told == [(2, 5), (4, 5)] and (corpus.questions, corpus.labels) == (4, 4)
+    [event] = audit_log.list_events(wb, by=None, act=imports.IMPORT_LABELS)
+    assert event.detail == "set.jsonl: 4 new labels, stopped after 4 of 5 questions"
+    rest = imports.store_labels(wb, corpus.id, file)
+    assert (rest.new, rest.same, rest.new_questions) == (1, 4, 1)
+
+
 def test_an_import_that_fails_in_the_middle_is_audited(wb, monkeypatch):
     monkeypatch.setattr(imports, "index_import", lambda *_: (_ for _ in ()).throw(OSError("no space")))
     with pytest.raises(OSError, match="no space"):

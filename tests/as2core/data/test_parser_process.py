@@ -98,6 +98,35 @@ def test_a_thread_that_is_stopped_leaves_no_answer_for_the_next(parser, monkeypa
     assert parser.parse("c", ".md", b"Three.").text == "Three."
 
 
+class Stopped(BaseException):
+    """As Streamlit's, no Exception."""
+
+
+def test_whoever_waits_for_a_page_may_end_its_parser_at_once():
+    clicks = []
+
+    def look_for_a_click():
+        if clicks:
+            raise Stopped
+
+    with closing(ParserProcess(on_wait=look_for_a_click)) as parser:
+        assert parser.parse("a", ".md", b"One.").text == "One."
+        child, started = find_child(parser), time.monotonic()
+        clicks.append("Stop")
+        with pytest.raises(Stopped):
+            parser.parse("b", ".html", ATTRIBUTES)
+        assert time.monotonic() - started < 5 and not child.is_running()
+
+
+def test_whoever_waits_for_a_page_is_called_again_and_again_until_it_is_read():
+    calls = []
+    with closing(ParserProcess(limit=lambda size: 3, on_wait=lambda: calls.append(1))) as parser:
+        with pytest.raises(UnreadableFile, match="took more than 3 s"):
+            parser.parse("a", ".html", ATTRIBUTES)
+        assert len(calls) > 5
+        assert parser.parse("b", ".html", b"<p>Fine.</p>").text == "Fine."
+
+
 def test_threads_take_turns(parser):
     texts: dict[int, str] = {}
 

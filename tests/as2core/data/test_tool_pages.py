@@ -151,7 +151,9 @@ def test_links_after_a_label_such_as_related_articles_go_with_it_and_a_sentence_
         ("<tr><td><p>Oslo</p><td><p>&nbsp;</p><td>", "Oslo"),
         ("<tr><td>Stop<td><pre><code>a.stop()</code></pre>", "Stop | a.stop()"),
         ("<tr><td class='linenos'><pre>1</pre><td><div><pre>a.stop()</pre></div>", "a.stop()"),
-        ("<tr><td>Oslo<td><td>osl", "Oslo | | osl"),
+        ("<tr><td>Oslo<td><td>osl", "Oslo | osl"),
+        ("<tr><td>Oslo<td>&nbsp;<td><p> </p><td>osl<td>", "Oslo | osl"),
+        ("<tr><td colspan=2><b>Site</b><td><b>Server</b><tr><td>Oslo<td><td>osl", "Site | Server\n\nOslo | osl"),
         ("<tr><td><ul><li>Oslo</li><li>Bergen</li></ul></td></tr>", "- Oslo\n- Bergen"),
     ],
 )

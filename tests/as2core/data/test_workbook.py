@@ -13,7 +13,7 @@ from openpyxl.worksheet.filters import AutoFilter
 from openpyxl.worksheet.table import Table
 from workbook_files import SHEET, change_part, make_book, read_book, read_rows
 
-from as2core.data import documents
+from as2core.data import documents, office_files, unpacking
 from as2core.data.documents import read_documents
 from as2core.data.parser_process import ParserProcess
 from as2core.errors import UnreadableFile
@@ -194,8 +194,6 @@ REFUSED = {
         OLD_FORMAT + bytes(99) + "EncryptedPackage".encode("utf-16-le"),
         "it is locked with a password; remove the password and save it again",
     ),
-    "bomb": (pack(100_000_001), "it unpacks to more than 100 MB; unpack and divide it first"),
-    "small bomb": (pack(90_000_000), "it unpacks to more than 200 times its size"),
     "entities": (
         change_part(make_book(PRICES), SHEET, expand),
         "not an Excel workbook that can be read (limit on input",
@@ -220,6 +218,23 @@ def test_a_workbook_that_cannot_be_read_is_refused_in_a_line_also_by_the_parser_
     with pytest.raises(UnreadableFile) as told:
         read_book(content, "a.xlsx")
     assert str(told.value).startswith(f"a.xlsx: {reason}") and "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("size", "reason"),
+    [
+        (1_000_001, "it unpacks to more than 1 MB; unpack and divide it first"),
+        (900_000, "it unpacks to more than 200 times its size"),
+    ],
+    ids=["bomb", "small bomb"],
+)
+def test_a_workbook_that_unpacks_to_far_too_much_is_refused(size, reason, monkeypatch):
+    assert (office_files.MAX_XML_BYTES, unpacking.RATIO_FREE_BYTES) == (100_000_000, 20_000_000)
+    monkeypatch.setattr(office_files, "MAX_XML_BYTES", 1_000_000)
+    monkeypatch.setattr(unpacking, "RATIO_FREE_BYTES", 200_000)
+    with pytest.raises(UnreadableFile) as told:
+        read_book(pack(size), "a.xlsx")
+    assert str(told.value).startswith(f"a.xlsx: {reason}")
 
 
 def test_the_parser_process_gives_all_documents_and_problems_of_a_workbook():

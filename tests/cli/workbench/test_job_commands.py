@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 
+import pytest
+
 
 def test_background_jobs_are_listed_and_cancelled(as2, as2_json, articles):
     as2("ingest", articles)
@@ -12,6 +14,30 @@ def test_background_jobs_are_listed_and_cancelled(as2, as2_json, articles):
     assert as2_json("jobs", "cancel", jobs[0]["id"])["state"] == "cancelled"
     assert as2_json("jobs", "retry", jobs[0]["id"])["state"] == "queued"
     assert as2_json("jobs", "show", jobs[0]["id"])["kind"] == "embed"
+
+
+@pytest.mark.parametrize("act", ["cancel", "pause", "resume"])
+def test_a_job_that_is_over_is_said_to_be_so(as2, as2_json, articles, act):
+    as2("ingest", articles)
+    job = as2_json("jobs")["jobs"][0]["id"]
+    as2_json("jobs", "cancel", job)
+    code, out, err = as2("jobs", act, job, "--json")
+    assert (code, out) == (1, "") and f"job {job} is over already: cancelled before it ran" in err
+    assert len(as2_json("audit", "--act", "cancel")["events"]) == 1
+
+
+@pytest.mark.parametrize(("act", "message"), [("cancel", "failed: the disk is full"), ("pause", "failed: the disk")])
+def test_a_job_that_ends_before_it_is_reached_is_said_to_be_over(as2, articles, monkeypatch, act, message):
+    from dataclasses import replace
+
+    from app.jobs import queue
+
+    as2("ingest", articles)
+    monkeypatch.setattr(
+        queue, act, lambda wb, job: replace(queue.load_job(wb, job), state="failed", error="the disk is full")
+    )
+    code, _, err = as2("jobs", act, "1")
+    assert code == 1 and f"job 1 is over already: {message}" in err
 
 
 def test_an_index_that_was_lost_is_built_anew(as2, as2_json, articles, home):

@@ -26,7 +26,8 @@ def test_an_export_that_ends_early_leaves_the_file_as_it_was(as2, label_file, tm
     (tmp_path / "out.jsonl").write_text("what was exported before")
     monkeypatch.setattr(Path, "write_bytes", write_half)
     code, _, err = as2("labels", "export", tmp_path / "out.jsonl")
-    assert (code, err) == (1, "as2: the disk is full: free some space and try again\n")
+    note = f"{tmp_path / 'out.jsonl'} is there already and will be replaced\n"
+    assert (code, err) == (1, f"{note}as2: the disk is full: free some space and try again\n")
     assert (tmp_path / "out.jsonl").read_text() == "what was exported before"
     assert not list(tmp_path.glob(".*.part"))
 

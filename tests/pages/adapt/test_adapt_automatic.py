@@ -6,6 +6,7 @@ from stored import TOWERS
 
 from app.adapt import schedule
 from app.jobs import retrain_rule
+from db.repositories import jobs as job_rows
 
 
 def test_a_retrain_by_itself_is_off_until_it_is_wanted(wb):
@@ -35,6 +36,16 @@ def test_a_change_of_automatic_retraining_leaves_what_others_set_meanwhile_and_s
     at = at.number_input(key=f"adapt_auto_after_{TOWERS}").set_value(70).run()
     assert retrain_rule.load_rule(wb, TOWERS).after is None
     assert not at.toggle(key=f"adapt_auto_on_{TOWERS}").value
+
+
+def test_a_retrain_that_was_cancelled_holds_off_the_automatic_one_and_the_page_says_so(wb):
+    retrain_rule.set_rule(wb, TOWERS, after=2)
+    with wb.write() as s:
+        job_rows.add_job(s, "retrain", {}, wb.clock(), corpus_id=TOWERS).state = "cancelled"
+    assert "an automatic one waits for 2 labels given since then: 0 so far" in texts(open_adapt({"corpus": "Towers"}))
+    with wb.write() as s:
+        job_rows.find_newest_job(s, "retrain", TOWERS).state = "failed"
+    assert "an automatic one waits" not in texts(open_adapt({"corpus": "Towers"}))
 
 
 def test_a_retrain_by_itself_that_could_not_start_says_why(wb):

@@ -92,7 +92,7 @@ def test_the_card_has_fixed_baselines_beside_before_and_after_and_what_could_hav
     ("low", "difference", "high", "text"),
     [
         (0.05, 0.1, 0.15, "the order of retrieval. After the retrain, AP is higher by 0.100 (95 %: +0.050 to +0.150)."),
-        (-0.05, 0.1, 0.15, "The difference to AP after the retrain (+0.100, 95 %: -0.050 to +0.150) could be chance."),
+        (-0.05, 0.1, 0.15, "The difference to AP after the retrain (+0.100, 95 %: −0.050 to +0.150) could be chance."),
         (-0.15, -0.1, -0.05, "the order of retrieval. After the retrain, AP is lower by 0.100"),
     ],
 )

@@ -125,6 +125,7 @@ def test_the_interval_still_decides_what_could_be_chance_whatever_p_is():
     test = PairedTest(0.05, -0.01, 0.09, 0.01, 20, 9, 30)
     text = results.render_pairs([PairedResult("a", "b", "AP", test, 0.02, 0.31)])
     assert "This could be chance (p\u00a0=\u00a00.02)." in text
+    assert "95 %: −0.010 to +0.090" in text and "-0.0" not in text
 
 
 def test_results_stay_for_whoever_opens_the_address(wb, job):

@@ -60,7 +60,7 @@ def test_the_conclusion_says_what_other_questions_would_show(wb, monkeypatch):
     assert "other questions like these" not in markup(open_page("label", {"queue": "decide"}))  # too few are known
     monkeypatch.setattr(Decision, "estimate_for_others", lambda _: PoweredMean(0.15, -0.02, 0.31))
     at = open_page("label", {"queue": "decide"})
-    assert "On other questions like these: +0.150 (-0.02 to +0.31, if you look once)." in markup(at)
+    assert "On other questions like these: +0.150 (−0.02 to +0.31, if you look once)." in markup(at)
 
 
 def test_another_pair_can_be_chosen_and_a_link_names_one(wb):

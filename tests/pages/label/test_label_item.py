@@ -1,6 +1,7 @@
 """A candidate in front: what stands around it, its label, and what a viewer may."""
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import stored
@@ -12,6 +13,7 @@ from app.labels import guidelines, leasing, rules
 from app.labels.queues import QUEUES
 from app.ui import url
 from app.ui.label import shortcuts
+from app.ui.label.desk import Trail
 from db.models import Lease
 
 
@@ -127,6 +129,23 @@ def test_the_keys_of_the_labels_sleep_while_an_item_is_closed():
         "flag",
         "help",
     }
+
+
+def test_s_goes_on_from_a_list_which_is_all_of_its_question(wb):
+    assert shortcuts.map_keys("one")["s"] == "skip" and shortcuts.map_keys("list")["s"] == "forward"
+    printed = {key.does: key.printed for key in shortcuts.list_keys("list")}
+    assert printed[shortcuts.BY_NAME["forward"].does] == ("→", "s")
+    printed = {key.does: key.printed for key in shortcuts.list_keys("one")}
+    assert printed[shortcuts.BY_NAME["forward"].does] == ("→",)
+
+
+def test_where_nothing_was_shown_before_back_says_so(wb):
+    at = press(open_label(), "forward")
+    click = at.button(key="label_back").click()  # in place of the key: the button is off there
+    desk = at.session_state["_label_desk"]
+    at.session_state["_label_desk"] = replace(desk, trail=Trail(desk.trail.stops[1:], 0))  # as after a reload
+    at = click.run()
+    assert front(at) == SECOND and [t.value for t in at.toast] == ["No item was shown here before this one."]
 
 
 def test_an_earlier_act_can_be_opened_and_its_label_changed(wb):

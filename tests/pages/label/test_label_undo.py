@@ -6,7 +6,9 @@ from app_pages import button, markup
 from label_desk import BRIDGE, FIRST, SECOND, TRAINS, front, label, open_label, opened_list, press, read_rows
 
 from app.ask import stored_questions
+from app.corpora import documents
 from app.labels import annotation
+from db.models import Sentence
 
 
 def test_undo_takes_the_label_back_and_shows_its_item_again(wb):
@@ -50,6 +52,19 @@ def test_undo_after_a_skip_brings_the_question_back_and_leaves_the_label_before_
     assert stored.labels(wb) == {FIRST: "incorrect"}
     press(at, "undo")
     assert stored.labels(wb) == {}
+
+
+def test_what_was_done_with_a_sentence_that_is_gone_is_undone_and_the_page_stays_where_it_is(wb):
+    at = press(open_label(), "flag")
+    at = press(button(at, "Flag").click().run().run(), "skip")
+    with wb.read() as s:
+        document = s.get(Sentence, FIRST[1]).document_id
+    documents.delete_document(wb, document)
+    for act in ("skipped question", "flagged"):
+        at = press(at.run(), "undo")
+        assert [e.value for e in at.error] == [] and any(f"Took back: {act}" in t.value for t in at.toast)
+        assert front(at)[0] != BRIDGE
+    assert [t.value for t in press(at.run(), "undo").toast] == ["You have nothing to undo."]
 
 
 def test_undo_takes_a_flag_and_the_labels_after_it_back_in_their_order(wb, ann):

@@ -7,13 +7,13 @@ import streamlit as st
 from app.adapt.report import SHIPPED, Baseline, BeforeAfter, Metrics, RetrainReport
 from app.ui.charts.intervals import Change, build_before_after_chart
 from app.ui.charts.reliability import build_reliability_chart
-from app.ui.text import escape, plain
+from app.ui.text import escape, format_signed, plain
 from app.ui.wording import UNRANKED
 from app.versions.benchmarks import TITLES
 from app.versions.outcome import MAX_FORGOTTEN_POINTS, count_lost_points, is_forgetting
 from app.versions.registry import ANSWERING
 from as2core.evaluation import Outcome, find_outcome
-from as2core.messages import count, format_signed
+from as2core.messages import count
 from as2core.metrics import MEANINGS
 
 BASELINES = {  # name -> heading, explanation, what it is in a sentence

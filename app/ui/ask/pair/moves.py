@@ -8,7 +8,7 @@ import streamlit as st
 
 from app.ask.pair import MAX_SHOWN_RANK, Move, PairSide, RankMoves, compare_orders
 from app.ui.charts.slope import build_move_chart
-from app.ui.text import escape, shorten
+from app.ui.text import escape, format_number, shorten
 from as2core.types import CORRECT, INCORRECT
 
 MAX_TEXT_CHARS = 110  # of a sentence among the numbers
@@ -59,8 +59,8 @@ def render_moves(moves: RankMoves, texts: list[str], correct: list[Move]) -> str
         (f"In both first {moves.depth}", f"{moves.shared} of {moves.depth}", "Sentences that both rank so high"),
     ]
     if moves.tau is not None:
-        about = "Kendall's tau of the two orders: 1 is the same order, 0 is chance, -1 is reversed"
-        figures.append(("Agreement of the orders", f"{moves.tau:.2f}", about))
+        about = "Kendall's tau of the two orders: 1 is the same order, 0 is chance, −1 is reversed"
+        figures.append(("Agreement of the orders", format_number(moves.tau), about))
     cells = "".join(
         f'<span title="{escape(about)}"><small>{escape(name)}</small><b>{value}</b></span>'
         for name, value, about in figures

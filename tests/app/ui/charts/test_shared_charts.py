@@ -85,7 +85,7 @@ def test_intervals_stand_best_first_and_mark_the_best():
 
 def test_before_and_after_say_the_difference_with_its_sign():
     rows = [Change("AP", 0.70, 0.74), Change("P@1", 0.6, 0.55)]
-    assert list(dict.fromkeys(data(build_before_after_chart(rows, Outcome.UNCLEAR), "change"))) == ["+0.040", "-0.050"]
+    assert list(dict.fromkeys(data(build_before_after_chart(rows, Outcome.UNCLEAR), "change"))) == ["+0.040", "−0.050"]
 
 
 @pytest.mark.parametrize(
