@@ -288,11 +288,9 @@ def _walk(root: "_Element") -> list[Block]:
 
     visit(root)
     flush()
-    return [
-        Block(text, *kinds.get(i, (BlockKind.PROSE, 0)), terms.get(i, ""))
-        for i, text in enumerate(blocks)
-        if text.lower() not in _BOX_NAMES
-    ]
+    prose = BlockKind.PROSE, 0
+    whole = (Block(text, *kinds.get(i, prose), terms.get(i, "")) for i, text in enumerate(blocks))
+    return [block for block in whole if block.text.lower() not in _BOX_NAMES]
 
 
 def _ends_in_text(line: Sequence[str]) -> bool:
