@@ -281,7 +281,7 @@ def _walk(root: "_Element") -> list[Block]:
                 if not is_item:
                     kinds.update(_find_kinds(tag, blocks, first))
                 if term := element.get(TERM):
-                    terms.update(dict.fromkeys(set(range(first, len(blocks))) - terms.keys(), term))
+                    terms.update((i, term) for i in range(first, len(blocks)) if i not in terms)
             cells -= is_cell
         if element is not root:
             line.append(element.tail or "")
