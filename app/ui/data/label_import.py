@@ -13,6 +13,7 @@ from app.exchange.report import ImportView
 from app.ui import navigation
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import catch_errors
+from app.ui.landing import acts
 from app.ui.page import Frame, use_corpus
 from app.ui.scripts import scroll_to
 from app.ui.text import plain, shorten
@@ -97,7 +98,8 @@ def draw(frame: Frame) -> None:
     is_closed = bool(why) or file is None
     is_clicked = st.button("Import", type="primary", disabled=is_closed, icon=":material/input:", key=key, help=why)
     with messages:
-        if is_clicked and file is not None:
+        acts.await_end(IMPORTS)  # of a click before this one, which may have been for the same file
+        if is_clicked and file is not None and turn == st.session_state["_data_import_turn"]:
             _import(frame, file, choices)
         _draw_unknown(frame, file, choices)
         if REPORT in st.session_state:
@@ -129,10 +131,10 @@ def _draw_choices(frame: Frame) -> _Choices:
 
 def _import(frame: Frame, file: Any, choices: _Choices, *, add_sentences: bool | None = None) -> None:
     """`add_sentences`: whether those that the corpus lacks are added; None asks if there are any."""
-    st.session_state.pop(REPORT, None)  # a file that cannot be read must not look like the one before
-    st.session_state.pop(UNKNOWN, None)
-    st.session_state[IMPORTS] = st.session_state.get(IMPORTS, 0) + 1
-    with catch_errors(), st.spinner(plain(f"Reading {file.name} …"), show_time=True):
+    with acts.finish(IMPORTS), catch_errors(), st.spinner(plain(f"Reading {file.name} …"), show_time=True):
+        st.session_state.pop(REPORT, None)  # a file that cannot be read must not look like the one before
+        st.session_state.pop(UNKNOWN, None)
+        st.session_state[IMPORTS] = st.session_state.get(IMPORTS, 0) + 1
         labels = label_files.read_labels(file.name, file.getvalue(), choices.fmt, min_correct=choices.min_correct)
         if add_sentences is None and choices.target is not None and frame.corpus.sentences:
             texts = imports.list_unknown_sentences(frame.wb, choices.target, labels)
@@ -151,6 +153,7 @@ def _import(frame: Frame, file: Any, choices: _Choices, *, add_sentences: bool |
         )
         st.session_state[REPORT] = (file.name, report)
         st.session_state["_data_import_turn"] += 1
+    if REPORT in st.session_state:
         st.rerun()
 
 
