@@ -120,6 +120,17 @@ def get_overdue(name: str) -> str | None:
     return last if is_late else None
 
 
+def read_question() -> dict[str, str]:
+    """What the address says of a question on Ask, "" for what it does not."""
+    return {name: get(name) for name in ("corpus", "q", "model")}
+
+
+def is_late(address: Mapping[str, str]) -> bool:
+    """Whether the browser did not have this address yet when it asked for this run, so that whoever clicked did not see
+    what was drawn with it."""
+    return any(get_overdue(name) == value for name, value in address.items())
+
+
 def is_written(name: str) -> bool:
     """Whether it was written since the page was opened; before that, the address says what the page is to show."""
     return name in st.session_state.get(_VALUES, {})
