@@ -3,8 +3,10 @@
 import time
 from collections.abc import Callable, Mapping
 from typing import TypeVar
+from urllib.parse import parse_qsl
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from app.ui.text import plain, shorten
 
@@ -41,8 +43,17 @@ def put(**values: str | float | None) -> None:
         elif st.query_params.get(name) != str(value):
             st.query_params[name] = str(value)
         last_values[name] = get(name)
+        if _read_browsers(name) != last_values[name]:
+            st.query_params.from_dict(st.query_params.to_dict())
         if before != last_values[name]:
             times[name, before] = time.monotonic()
+
+
+def _read_browsers(name: str) -> str:
+    """The value that the browser has, as far as this run knows. A run that this one overtook may have written another,
+    which is in the session; what it sent is lost."""
+    context = get_script_run_ctx()
+    return get(name) if context is None else dict(parse_qsl(context.query_string)).get(name, "")
 
 
 def set_place(**values: str) -> None:
