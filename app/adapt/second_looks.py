@@ -32,7 +32,7 @@ FEATURES_FILE, MAX_FEATURES_BYTES = "features.db", 256 << 20  # in the job's fol
 
 def start_second_looks(wb: Workbench, corpus_id: int, *, by: int | None = None) -> queue.JobView:
     """Look for labels that look wrong in the background; they fill the queue of second looks. `by`: who asks for it."""
-    return queue.enqueue(wb, JobKind.SECOND_LOOKS, {}, corpus_id=corpus_id, by=by)
+    return queue.enqueue(wb, JobKind.SECOND_LOOKS, {}, corpus_id=corpus_id, by=by, once=True)
 
 
 def count_second_looks(wb: Workbench, corpus_id: int) -> int:

@@ -89,7 +89,7 @@ def start(
     if seed is None:
         with wb.read() as s:
             seed = sum(rows.count_by_state(s, corpus_id).values())
-    return queue.enqueue(wb, JobKind.PROPOSE, {"wanted": number, "seed": seed}, corpus_id=corpus_id, by=by)
+    return queue.enqueue(wb, JobKind.PROPOSE, {"wanted": number, "seed": seed}, corpus_id=corpus_id, by=by, once=True)
 
 
 def find_same_job(wb: Workbench, corpus_id: int, *, number: int, seed: int | None = None) -> JobView | None:

@@ -61,9 +61,10 @@ def start_compare(
     by: int | None = None,
     with_unlabelled: bool = False,
 ) -> JobView:
-    """Queue a comparison; `limit` takes a fixed sample of the questions, `with_unlabelled` is as in ComparisonSettings,
-    `by` is who asks for it. Raises UnknownRanker, UnknownData, BadSetting before anything is queued, NotAllowed where a
-    ranker or the data is from elsewhere on the machine or from the hub and `by` is no admin."""
+    """Queue a comparison, once if the same waits or runs; `limit` takes a fixed sample of the questions,
+    `with_unlabelled` is as in ComparisonSettings, `by` is who asks for it. Raises UnknownRanker, UnknownData,
+    BadSetting before anything is queued, NotAllowed where a ranker or the data is from elsewhere on the machine or from
+    the hub and `by` is no admin."""
     is_own = data.startswith(CORPUS_PREFIX) or data in question_sets.list_datasets(wb)
     if outside := [name for name in rankers if is_path(name)] + [data] * (not is_own):
         with wb.read() as s:
@@ -86,7 +87,7 @@ def start_compare(
         raise UnknownData(f"{data}: the setting {setting!r} keeps none of its {len(questions)} questions; label more")
     question_sets.keep_common_questions(wb, names, selection)
     detail = f"{', '.join(names)} on {data}"
-    return queue.enqueue(wb, JobKind.COMPARE, asdict(settings), by=by, detail=detail)
+    return queue.enqueue(wb, JobKind.COMPARE, asdict(settings), by=by, detail=detail, once=True)
 
 
 def run_compare(job: JobRun) -> dict[str, Json]:

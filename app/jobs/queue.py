@@ -6,6 +6,7 @@ A worker claims a row (`app.jobs.attempt`), and signs it with a heartbeat and it
 reads a job changes one or starts a worker; the supervisor (`app.jobs.supervisor`) sees to jobs that nobody runs.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -103,13 +104,17 @@ def enqueue(
     corpus_id: int | None = None,
     by: int | None = None,
     detail: str = "",
+    once: bool = False,
 ) -> JobView:
     """Add a job and see that a worker runs. `by`: who starts it, None for the program or the command line; `detail`:
-    for the audit log. Raises JobActive if it is of SINGLE_KINDS and its corpus has another."""
+    for the audit log; `once`: if another waits or runs that does the same, as after a double click, it is that one.
+    Raises JobActive if it is of SINGLE_KINDS and its corpus has another."""
     with wb.write() as s:
-        if kind in SINGLE_KINDS and corpus_id is not None:
+        if corpus_id is not None and (once or kind in SINGLE_KINDS):
             lock_corpus(s, corpus_id)
             _check_single(s, kind, corpus_id)
+        if once and (same := _find_same(s, kind, settings, corpus_id)):
+            return to_view(same)
         job = to_view(rows.add_job(s, kind, settings, wb.clock(), corpus_id=corpus_id, annotator_id=by))
         if by is not None and (act := STARTS.get(kind)):
             audit.record(s, wb.clock(), by, act, f"job {job.id}", detail)
@@ -121,6 +126,13 @@ def _check_single(s: Session, kind: str, corpus_id: int | None) -> None:
     """Raises JobActive. The corpus is locked, so that of two who ask at once one is the first."""
     if kind in SINGLE_KINDS and corpus_id is not None and (others := rows.list_active_jobs(s, kind, corpus_id)):
         raise JobActive(f"job {others[0].id} ({kind}) of this corpus is not over: wait for it or cancel it")
+
+
+def _find_same(s: Session, kind: str, settings: Mapping[str, object], corpus_id: int | None) -> Job | None:
+    """The corpus's job of these settings that waits or runs and is not about to be cancelled."""
+    values = json.loads(json.dumps(settings))  # as a row has them
+    active = (j for j in rows.list_active_jobs(s, kind, corpus_id) if not j.cancelling)
+    return next((j for j in active if j.settings == values and j.corpus_id == corpus_id), None)
 
 
 def load_job(wb: Workbench, job_id: int) -> JobView:

@@ -36,11 +36,13 @@ def start_scoring(
     *,
     questions: Sequence[int] | None = None,
     by: int | None = None,
+    once: bool = False,
 ) -> JobView:
     """Rank questions that the active version has not ranked, in the background: those of the corpus's queues, which
-    this fills, or these, at most `limit`. `by`: who starts it."""
+    this fills, or these, at most `limit`. `by`: who starts it; `once`: as in `queue.enqueue`. A job that runs does not
+    see what was added since."""
     settings = {"limit": limit, **({} if questions is None else {"questions": list(questions)})}
-    return queue.enqueue(wb, JobKind.SCORE, settings, corpus_id=corpus_id, by=by)
+    return queue.enqueue(wb, JobKind.SCORE, settings, corpus_id=corpus_id, by=by, once=once)
 
 
 def has_unranked(wb: Workbench, corpus_id: int) -> bool:

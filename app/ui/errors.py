@@ -14,6 +14,7 @@ from typing import ParamSpec
 import streamlit as st
 
 from app.ui import signin
+from app.ui.landing.acts import finish
 from app.ui.text import capitalize_message, plain
 from app.workbench.people import NotAllowed
 from app.workbench.workbench import DatabaseOutage, DatabaseTrouble
@@ -71,17 +72,18 @@ def on_script_error(error: Exception) -> bool:
 
 
 def guard(callback: Callable[P, object]) -> Callable[P, None]:
-    """A widget callback whose error the frame shows at the top of the page. It does nothing in a session that does not
-    count any more: Streamlit runs it before the page's frame."""
+    """A widget callback that no other click cuts off, and whose error the frame shows at the top of the page. It does
+    nothing in a session that does not count any more: Streamlit runs it before the page's frame."""
 
     @wraps(callback)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        st.session_state.pop(_OUTAGE_KEY, None)  # a run begins; a fragment's does not pass guard_page
-        try:
-            if signin.may_act():
-                callback(*args, **kwargs)
-        except Exception as error:  # shown by show_pending, in the run that follows
-            st.session_state["_as2_error"] = error
+        with finish():
+            st.session_state.pop(_OUTAGE_KEY, None)  # a run begins; a fragment's does not pass guard_page
+            try:
+                if signin.may_act():
+                    callback(*args, **kwargs)
+            except Exception as error:  # shown by show_pending, in the run that follows
+                st.session_state["_as2_error"] = error
 
     return run
 

@@ -98,7 +98,8 @@ def _draw_controls(wb: Workbench, job: JobView, person: AnnotatorView) -> None:
                   on_click=guard(finish_without_copies), args=(wb, job.id), kwargs=by,
                   help=why or "The version is trained, and measured on the held-out questions: the comparison is then "
                   "on those alone.")  # fmt: skip
-    st.button("Resume" if job.paused else "Pause", key="adapt_pause", disabled=is_off,
+    st.button("Resume" if job.paused else "Pause", key=f"adapt_pause__{'off' if job.paused else 'on'}",
+              disabled=is_off,
               icon=":material/play_arrow:" if job.paused else ":material/pause:",
               on_click=guard(queue.resume if job.paused else queue.pause), args=(wb, job.id), kwargs=by,
               help=why or ("It resumes where it stopped." if job.paused else
@@ -174,4 +175,11 @@ def draw_cancel_or_retry(wb: Workbench, job: JobView, key: str, person: Annotato
 
 @guard
 def _retry(wb: Workbench, job_id: int, by: int) -> None:
-    st.query_params["job"] = str(queue.retry(wb, job_id, by=by).id)
+    retry_once(wb, job_id, by=by)
+    st.query_params["job"] = str(job_id)
+
+
+def retry_once(wb: Workbench, job_id: int, *, by: int) -> None:
+    """As `queue.retry`; the second click of two finds the job under way."""
+    if not queue.load_job(wb, job_id).is_active:
+        queue.retry(wb, job_id, by=by)

@@ -1,7 +1,7 @@
 const FIELD = "input:not([type=checkbox]):not([type=radio]):not([type=hidden]),textarea";
 const CONTROL = "button,summary,[type=checkbox],[type=radio],[role=switch]";
 
-function late(state, keys = 1) {
+function late(state, keys = 1, what = "key") {
   if (!state.late) {
     state.late = document.createElement("div");
     state.late.setAttribute("role", "status");
@@ -13,7 +13,7 @@ function late(state, keys = 1) {
   }
   clearTimeout(state.hide);
   state.missed = (state.data.list && state.missed || 0) + keys;
-  state.late.textContent = `Too fast: ${state.missed === 1 ? "that key was" : `${state.missed} keys were`} not taken`;
+  state.late.textContent = `Too fast: ${state.missed === 1 ? `that ${what} was` : `${state.missed} ${what}s were`} not taken`;
   state.late.style.visibility = "visible";
   state.hide = setTimeout(() => {
     state.late.style.visibility = "hidden";
@@ -46,6 +46,82 @@ function sendNext(state) {
   const isCertain = list === state.sent.list && breaks === state.sent.breaks;
   if (isCertain && Object.values(map).includes(state.waiting[0])) send(state, state.waiting.shift());
   else late(state, state.waiting.splice(0).length);
+}
+
+// A click on a button of Label counts as a key does: once for what is shown. Streamlit sends it for whatever the server has
+// drawn last, which the browser may not show yet.
+const ANSWER_MS = 1000;
+
+function isAtRest() {
+  return document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning";
+}
+
+function findAct(state, target) {
+  const holder = target.closest?.("button") && target.closest('[class*="st-key-label_"]');
+  const act = /(?:^|\s)st-key-label_(?:row_\d+_|act_)?([a-z]+)/.exec(holder?.className)?.[1];
+  return state.data?.clicks?.includes(act) ? act : undefined;
+}
+
+function takeClick(state, event) {
+  if (!findAct(state, event.target)) return;
+  const { doc, list, breaks } = state.data;
+  if (state.sent.doc === doc || state.waiting.length) return refuseClick(state, event);
+  const sent = (state.sent = { act: "click", doc, list, breaks });
+  const release = () => {  // an act that failed leaves what is shown
+    if (state.sent !== sent || state.data.doc !== doc) return;
+    if (isAtRest()) state.sent = {};
+    else setTimeout(release, ANSWER_MS);
+  };
+  setTimeout(release, ANSWER_MS);
+}
+
+function refuseClick(state, event) {
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  if (findAct(state, event.target) || event.target.closest?.(OF_ANSWER)) late(state, 1, "click");
+}
+
+// The second click of a double click that finds something else in its place than the first, such as the next sentence, the
+// opposite of what was done, or a dialog to close, is for nothing that was seen.
+const DOUBLE_MS = 500, DOUBLE_PX = 6;
+const GESTURE = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
+const DELIBERATE = ["undo", "back", "forward", "find", "up", "down"];  // acts that are done several times in a row
+
+// On Ask, while another question is being answered and its answer is not here yet, a label would be for a sentence that
+// nobody has seen.
+const OF_ANSWER = '[class*="st-key-as2_label_"],[class*="st-key-as2_queue__"]';
+
+function isOfEarlierAnswer(state, target) {
+  if (!target.closest?.("button") || !target.closest(OF_ANSWER)) return false;
+  const shown = document.querySelector(".as2-answer")?.dataset.address, search = new URLSearchParams(location.search);
+  const now = ["corpus", "q", "model"].map((name) => search.get(name) ?? "").join("|");
+  if (shown === undefined || shown === now) return false;
+  if (state.unanswered?.shown !== shown || state.unanswered.now !== now) {
+    state.unanswered = { shown, now, since: performance.now() };
+  }
+  return !isAtRest() || performance.now() - state.unanswered.since < ANSWER_MS;
+}
+
+function namePlace(state, target) {
+  const control = target.closest?.("button,a,label,[role=option]"), box = (control ?? target).closest?.(KEY);
+  const name = [...(box?.classList ?? [])].find((c) => c.startsWith("st-key-"));
+  const text = control && findOnly(box) !== control ? control.textContent : "";
+  const act = findAct(state, target);
+  const shown = act && !DELIBERATE.includes(act) ? state.data.doc : "";
+  return [name, text, shown, document.querySelectorAll("[role=dialog]:not([data-testid=stToast])").length].join("/");
+}
+
+function noteGesture(state, event) {
+  if (event.type === "pointerdown") {
+    const { timeStamp, clientX, clientY, target } = event, last = state.down, place = namePlace(state, target);
+    const isSecond = last && timeStamp - last.timeStamp < DOUBLE_MS &&
+      Math.hypot(clientX - last.clientX, clientY - last.clientY) < DOUBLE_PX;
+    state.isStray = Boolean(isSecond && place !== last.place);
+    state.down = { timeStamp, clientX, clientY, place };
+  }
+  const isKey = event.type === "click" && event.detail === 0;
+  if (state.isStray && !isKey || event.type === "click" && isOfEarlierAnswer(state, event.target)) refuseClick(state, event);
+  else if (event.type === "click") takeClick(state, event);
 }
 
 // The key as it is named in the map. A layout of another alphabet than the Latin has none of its letters: there the place
@@ -109,14 +185,16 @@ function holdsFocus(state) {
 const KEY = '[class*="st-key-"]';
 
 function findOnly(box) {
-  const controls = box?.querySelectorAll("button,input,textarea");
-  return controls?.length === 1 ? controls[0] : undefined;
+  const controls = [...(box?.querySelectorAll("button,input,textarea") ?? [])].filter((c) => c.offsetParent);
+  return controls.length === 1 ? controls[0] : undefined;
 }
 
 function noteFocus(state, element) {
   const box = element.closest(KEY);
   const name = [...(box?.classList ?? [])].find((c) => c.startsWith("st-key-"));
-  state.focus = findOnly(box) === element ? { element, selector: `.${CSS.escape(name)}` } : undefined;
+  const [stem, stage] = name?.split("__") ?? [];  // behind it, what a button of several stages is for at present
+  const selector = stage ? `[class*="${CSS.escape(stem)}__"]` : `.${CSS.escape(name)}`;
+  state.focus = findOnly(box) === element ? { element, selector } : undefined;
 }
 
 function restoreFocus(state) {
@@ -230,6 +308,8 @@ export default function (component) {
       hear(state, event, event.composedPath()[0]);
     };
     window.addEventListener("keydown", state.listen, true);
+    state.gesture = (event) => noteGesture(state, event);
+    for (const type of GESTURE) window.addEventListener(type, state.gesture, true);
     state.pointed = ({ target }) => {
       state.tabbed = false;
       const { cancels, doc } = state.data ?? {};
@@ -282,6 +362,7 @@ export default function (component) {
   };
   return newest(state.calls, call, use, () => {
     window.removeEventListener("keydown", state.listen, true);
+    for (const type of GESTURE) window.removeEventListener(type, state.gesture, true);
     window.removeEventListener("pointerdown", state.pointed, true);
     window.removeEventListener("click", state.chosen, true);
     window.removeEventListener("focusin", state.focused, true);

@@ -3,8 +3,10 @@
 import time
 from collections.abc import Callable, Mapping
 from typing import TypeVar
+from urllib.parse import parse_qsl
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from app.ui.text import plain, shorten
 
@@ -41,8 +43,17 @@ def put(**values: str | float | None) -> None:
         elif st.query_params.get(name) != str(value):
             st.query_params[name] = str(value)
         last_values[name] = get(name)
+        if _read_browsers(name) != last_values[name]:
+            st.query_params.from_dict(st.query_params.to_dict())
         if before != last_values[name]:
             times[name, before] = time.monotonic()
+
+
+def _read_browsers(name: str) -> str:
+    """The value that the browser has, as far as this run knows. A run that this one overtook may have written another,
+    which is in the session; what it sent is lost."""
+    context = get_script_run_ctx()
+    return get(name) if context is None else dict(parse_qsl(context.query_string)).get(name, "")
 
 
 def set_place(**values: str) -> None:
@@ -118,6 +129,17 @@ def get_overdue(name: str) -> str | None:
     last: str = st.session_state.get(_VALUES, {}).get(name, "")
     is_late = is_written(name) and get(name) != last and not has_moved(name, settling=SETTLING_SECONDS)
     return last if is_late else None
+
+
+def read_question() -> dict[str, str]:
+    """What the address says of a question on Ask, "" for what it does not."""
+    return {name: get(name) for name in ("corpus", "q", "model")}
+
+
+def is_late(address: Mapping[str, str]) -> bool:
+    """Whether the browser did not have this address yet when it asked for this run, so that whoever clicked did not see
+    what was drawn with it."""
+    return any(get_overdue(name) == value for name, value in address.items())
 
 
 def is_written(name: str) -> bool:

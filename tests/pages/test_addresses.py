@@ -193,3 +193,21 @@ def test_a_link_that_names_what_is_gone_says_so_once(wb, page, query, message):
     at = open_page(page, query)
     assert [t.value for t in at.toast] == ([message] if message else [])
     assert not at.run().toast
+
+
+def test_what_an_overtaken_run_wrote_into_the_address_is_sent_once_more():
+    """Both share the session's address; what the one before has sent, the browser does not get."""
+
+    def draw_page():
+        import streamlit as st
+        from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+        from app.ui import url
+
+        context = get_script_run_ctx()
+        with context.session_state.query_params() as address:
+            address.set_with_no_forward_msg("job", "3")
+        url.put(job=3)
+        st.text(context.query_string)
+
+    assert AppTest.from_function(draw_page).run().text[0].value == "job=3"

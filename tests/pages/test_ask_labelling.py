@@ -25,7 +25,7 @@ def test_the_line_for_a_stored_label_is_there_before_there_is_one(wb):
     at = ask_question()
     assert find_place(at, "as2-labels-answer") < find_place(at, UNLABELLED)
     at = at.button(key="as2_label_answer_correct").click().run()
-    assert find_place(at, "as2_queue") < find_place(at, "Stored as correct") < find_place(at, "Ranked ")
+    assert find_place(at, "as2_queue__out") < find_place(at, "Stored as correct") < find_place(at, "Ranked ")
 
 
 def test_a_label_given_on_ask_keeps_the_version_of_the_guidelines_in_force(wb, me):

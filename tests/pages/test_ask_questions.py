@@ -27,13 +27,13 @@ def queued(wb, text=QUESTION, corpus=WORKS):
 def test_a_question_is_added_to_the_label_queue_and_taken_back(wb):
     at = answered()
     assert not queued(wb)
-    at = at.button(key="as2_queue").click().run()
+    at = at.button(key="as2_queue__in").click().run()
     assert queued(wb)
     assert "In the label queue" in texts(at)
-    assert at.button(key="as2_queue").label == "Remove from the queue"
-    at = at.button(key="as2_queue").click().run()
+    assert at.button(key="as2_queue__out").label == "Remove from the queue"
+    at = at.button(key="as2_queue__out").click().run()
     assert not queued(wb)
-    assert at.button(key="as2_queue").label == "Add to the label queue"
+    assert at.button(key="as2_queue__in").label == "Add to the label queue"
 
 
 def test_a_label_puts_the_question_in_the_queue_and_says_how_many_more_a_retrain_needs(wb):
@@ -48,7 +48,7 @@ def test_a_label_puts_the_question_in_the_queue_and_says_how_many_more_a_retrain
 def test_a_viewer_adds_nothing_to_the_queue(wb):
     stored.set_role(wb, "viewer")
     at = answered()
-    assert at.button(key="as2_queue").disabled and "Viewers cannot label" in at.button(key="as2_queue").help
+    assert at.button(key="as2_queue__in").disabled and "Viewers cannot label" in at.button(key="as2_queue__in").help
 
 
 def test_recent_questions_are_ones_own_of_this_corpus_newest_first_and_ask_again(wb, me, ann, clock):

@@ -184,21 +184,30 @@ def test_the_columns_are_named_before_an_upload_and_the_table_to_fill_in_is_an_i
 @pytest.mark.parametrize(
     ("into", "place"), [("A new corpus", ", in a new corpus with the name of the file. Choose"), ("Towers", ". Import")]
 )
-def test_an_import_that_a_click_ended_is_told_of_once_and_one_that_ran_through_is_not(wb, monkeypatch, into, place):
-    def stop_at_the_second(*_args, on_progress, **_more):
-        on_progress(Progress(1, 2, "questions"))
-        st.stop()
+def test_stop_ends_an_import_after_what_is_being_stored_and_that_is_told_once(wb, monkeypatch, into, place):
+    def click_stop(*_args, on_progress, **_more):
+        on_progress(Progress(1, 3, "questions"))
+        label_import.request_stop()
+        on_progress(Progress(2, 3, "questions"))
+        pytest.fail("it goes on")
 
     with monkeypatch.context() as stopped:
         stopped.setattr(imports, "list_unknown_sentences", lambda *_: ())
-        stopped.setattr(imports, "store_labels", stop_at_the_second)
+        stopped.setattr(imports, "store_labels", click_stop)
         at = import_file("mine.tsv", WIKIQA.encode(), into=into).run()
-    assert f"The import of “mine.tsv” was stopped. 1 of 2 questions are stored{place}" in texts(at)
+    assert f"The import of “mine.tsv” was stopped. 2 of 2 questions are stored{place}" in texts(at)
     assert "was stopped" not in texts(at.run())
     assert "was stopped" not in texts(import_file("mine.tsv", WIKIQA.encode()))
 
 
-def test_an_import_that_is_stopped_before_anything_is_stored_says_so(wb, monkeypatch):
-    monkeypatch.setattr(imports, "store_labels", lambda *_args, **_more: st.stop())
-    at = import_file("mine.tsv", WIKIQA.encode()).run()
-    assert "The import of “mine.tsv” was stopped. Nothing was imported." in texts(at)
+def test_the_second_of_two_clicks_on_import_imports_nothing(wb, monkeypatch):
+    done = []
+
+    def end_the_first(_name):
+        if st.session_state[f"data_import_{TOWERS}"]:
+            st.session_state["_data_import_turn"] += 1
+
+    monkeypatch.setattr(imports, "store_labels", lambda *args, **_more: done.append(args))
+    monkeypatch.setattr(label_import.acts, "await_end", end_the_first)
+    import_file("mine.tsv", WIKIQA.encode())
+    assert not done

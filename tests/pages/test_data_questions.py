@@ -116,10 +116,10 @@ def test_a_link_opens_the_question_on_ask(at):
 
 
 def test_a_question_leaves_the_queue_and_enters_it_again(wb, at):
-    at = at.button(key="data_question_1_queue").click().run()
+    at = at.button(key="data_question_1_queue__out").click().run()
     assert not stored_questions.is_queued(wb, 1)
-    assert at.button(key="data_question_1_queue").label == "Add to the queue"
-    at.button(key="data_question_1_queue").click().run()
+    assert at.button(key="data_question_1_queue__in").label == "Add to the queue"
+    at.button(key="data_question_1_queue__in").click().run()
     assert stored_questions.is_queued(wb, 1)
 
 
@@ -166,7 +166,7 @@ def test_what_others_labelled_only_an_admin_deletes(wb, me, ann):
 def test_a_viewer_changes_no_question(wb):
     stored.set_role(wb, "viewer")
     at = open_questions()
-    for act in ("queue", "delete"):
+    for act in ("queue__out", "delete"):
         button = at.button(key=f"data_question_1_{act}")
         assert button.disabled and "Viewers cannot change questions" in button.help
 

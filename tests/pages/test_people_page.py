@@ -74,7 +74,7 @@ def test_a_viewer_finds_the_control_of_a_retrain_closed(wb):
     stored.set_role(wb, "viewer")
     job = stored.put_job(wb, "retrain", state="running")
     at = open_page("adapt", {"job": str(job)})
-    assert find_popover(at, "Cancel").disabled and at.button(key="adapt_pause").disabled
+    assert find_popover(at, "Cancel").disabled and at.button(key="adapt_pause__on").disabled
     assert "only jobs that they started" in find_popover(at, "Cancel").help
 
 

@@ -2,8 +2,10 @@
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from app.ui.errors import catch_errors
+from app.ui.landing import acts
 from app.ui.page import Frame, announce
 from app.ui.text import capitalize, plain
 from app.ui.uploads import offer_upload
@@ -12,6 +14,7 @@ from app.versions.management import MAX_NAME_CHARS
 from app.versions.registry import VersionView
 
 EXPORT_KEY = "_adapt_export"  # version, format, exit and content of the last zip: one a session, since it is large
+_ROUND = "_adapt_import_round"  # of the session: how many versions it has imported
 FORMATS = {
     "as2": "This workbench",
     "hf": "Hugging Face",
@@ -68,16 +71,24 @@ def draw_import(frame: Frame) -> None:
     why = frame.explain_refusal("change versions")
     with st.expander("Import a version", icon=":material/upload_file:", key="adapt_import"):
         st.caption("A zip from Export, made here or elsewhere. Nothing changes until you promote the version.")
-        round_ = st.session_state.setdefault("_adapt_import_round", 0)
+        round_ = st.session_state.setdefault(_ROUND, 0)
         file = offer_upload("Zip file", is_allowed=not why, key=f"adapt_import_file_{round_}", help=why)
         suggestion = archive.infer_name(file.name) if file else ""
         entry = st.text_input("Name", key=f"adapt_import_name_{round_}", max_chars=MAX_NAME_CHARS, disabled=bool(why),
                               placeholder=suggestion)  # fmt: skip
         name = entry.strip() or suggestion
         is_ready = file is not None and bool(name) and not why
-        if st.button("Import", type="primary", key="adapt_import_start", disabled=not is_ready, help=why) and file:
-            with catch_errors(), st.spinner(plain(f"Reading {file.name} …"), show_time=True):
-                version = archive.import_zip(frame.wb, file, filename=file.name, name=name, by=frame.annotator.id)
-                st.session_state["_adapt_import_round"] = round_ + 1
-                announce(f"{version.name} is imported. It answers once you promote it.")
-                st.rerun()
+        is_clicked = st.button("Import", type="primary", key="adapt_import_start", disabled=not is_ready, help=why)
+        acts.await_end(_ROUND)  # of a click before this one, which may have been for the same file
+        if is_clicked and file and round_ == st.session_state[_ROUND]:
+            _import(frame, file, name)
+
+
+def _import(frame: Frame, file: UploadedFile, name: str) -> None:
+    round_ = st.session_state[_ROUND]
+    with acts.finish(_ROUND), catch_errors(), st.spinner(plain(f"Reading {file.name} …"), show_time=True):
+        version = archive.import_zip(frame.wb, file, filename=file.name, name=name, by=frame.annotator.id)
+        st.session_state[_ROUND] = round_ + 1
+        announce(f"{version.name} is imported. It answers once you promote it.")
+    if st.session_state[_ROUND] != round_:
+        st.rerun()

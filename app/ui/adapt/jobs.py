@@ -6,13 +6,12 @@ from datetime import datetime
 import streamlit as st
 
 from app.compare.deciding import DecisionRequest
-from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
 from app.labels.queues import DECIDE
 from app.ui import navigation, url
 from app.ui.errors import guard
-from app.ui.job import explain_refusal
+from app.ui.job import explain_refusal, retry_once
 from app.ui.page import Frame
 from app.ui.text import format_time, plain
 from app.ui.wording import JOB_KINDS, name_state
@@ -58,7 +57,7 @@ def draw_list(frame: Frame, recent: Sequence[JobView]) -> None:
                 elif job.state in ("failed", "cancelled", "lost"):
                     why = explain_refusal(job, frame.annotator)
                     st.button("Run again", key=f"adapt_jobs_again_{job.id}", disabled=bool(why), help=why,
-                              on_click=guard(queue.retry), args=(frame.wb, job.id),
+                              on_click=guard(retry_once), args=(frame.wb, job.id),
                               kwargs={"by": frame.annotator.id})  # fmt: skip
 
 

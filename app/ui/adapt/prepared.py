@@ -31,12 +31,16 @@ def draw(frame: Frame) -> None:
         with st.container(horizontal=True):
             for n, text in choices.items():
                 kind: Literal["primary", "secondary"] = "primary" if n == RECOMMENDED else "secondary"
-                st.button(text, key=f"adapt_accept_{n}", type=kind, icon=":material/done_all:", disabled=bool(why),
-                          help=why, on_click=_accept, args=(frame, n))  # fmt: skip
+                st.button(text, key=f"adapt_accept_{n}__{remaining}", type=kind, icon=":material/done_all:",
+                          disabled=bool(why), help=why, on_click=_accept, args=(frame, n, remaining))  # fmt: skip
 
 
 @guard
-def _accept(frame: Frame, questions: int) -> None:
+def _accept(frame: Frame, questions: int, remaining: int) -> None:
+    """Of as many as the page showed: the second click of two accepts no more."""
+    now = count_prepared(frame.wb, frame.corpus.id)
+    if now is None or now.remaining != remaining:
+        return
     labels = accept_prepared(frame.wb, frame.corpus.id, questions, by=frame.annotator.id)
     note = " A sentence that somebody labelled otherwise keeps that label." if labels < questions else ""
     announce(f"{count(labels, 'prepared label')} accepted.{note} Retrain to see what they bring.")

@@ -219,7 +219,10 @@ def _describe_base(name: str, active: str) -> str:
 
 @guard
 def _start(frame: Frame) -> None:
-    """Reads the form as it is now: what was typed just before the click had no run of its own."""
-    job = retrain_job.start_retrain(frame.wb, frame.corpus.id, read_settings(frame), by=frame.annotator.id)
+    """Reads the form as it is now: what was typed just before the click had no run of its own. The second click of two
+    finds the retrain of the first."""
+    wb, corpus_id, settings = frame.wb, frame.corpus.id, read_settings(frame)
+    job = retrain_job.find_same_retrain(wb, corpus_id, settings)
+    job = job or retrain_job.start_retrain(wb, corpus_id, settings, by=frame.annotator.id)
     url.put(job=job.id, version=None, only=None)
     st.session_state[STARTED] = job.id

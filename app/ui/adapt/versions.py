@@ -9,6 +9,7 @@ from app.compare import new_weights, promotions
 from app.ui import errors, navigation, url
 from app.ui.adapt import files, promote, selection
 from app.ui.errors import catch_errors, guard
+from app.ui.landing import acts
 from app.ui.page import Frame, announce
 from app.ui.text import format_time, plain
 from app.ui.wording import name_version_state
@@ -209,7 +210,7 @@ def _edit(frame: Frame, version: VersionView) -> None:
     note = st.text_input("Note", version.note, key="adapt_new_note", max_chars=management.MAX_NOTE_CHARS)
     with st.container(horizontal=True):
         if st.button("Save", type="primary", key="adapt_edit_save"):
-            with catch_errors():
+            with acts.finish(), catch_errors():
                 current = version.name
                 if name.strip() != version.name:
                     current = management.rename(frame.wb, version.name, name, by=frame.annotator.id).name
@@ -222,16 +223,17 @@ def _edit(frame: Frame, version: VersionView) -> None:
     if st.session_state.get(DIALOG) == ("delete", version.name):
         st.markdown(f"This deletes **{plain(version.name)}** with its weights and its card. It can't be undone.")
         if st.button("Delete for good", type="primary", key="adapt_delete_confirm"):
-            with catch_errors():
+            with acts.finish(), catch_errors():
                 management.delete(frame.wb, version.name, by=frame.annotator.id)
                 url.put(version=None)
                 _finish(f"{version.name} is deleted.")
+    if DIALOG not in st.session_state:
+        st.rerun()
 
 
 def _finish(message: str) -> None:
     _close()
     announce(message)
-    st.rerun()
 
 
 def _use(frame: Frame, version: VersionView, act: str) -> None:

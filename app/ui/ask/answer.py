@@ -4,6 +4,7 @@ import streamlit as st
 
 from app.ask.asking import Answer, AskView
 from app.ranking.retrieval import RetrievedSentence
+from app.ui import url
 from app.ui.ask.score_words import render_summary, render_words
 from app.ui.text import escape, format_percent, name_document, plain
 from as2core.cascade.attribution import Attribution
@@ -110,10 +111,12 @@ def draw_answer(
 
 
 def draw_card(kind: str, label: str, verdict: str, meter: str, context: str, note: str) -> None:
-    """All but `kind` and `label` as HTML; `label` is for screen readers."""
+    """All but `kind` and `label` as HTML; `label` is for screen readers. The address tells which question the answer is
+    to: a click counts for that alone (keys.js)."""
     note = f'<p class="as2-note">{note}</p>' if note else ""
     body = f'<p class="as2-verdict">{verdict}</p>{meter}{context}{note}'
-    st.html(f'<section class="{kind}" aria-label="{escape(label)}">{body}</section>')
+    address = escape("|".join(url.read_question().values()))
+    st.html(f'<section class="{kind}" aria-label="{escape(label)}" data-address="{address}">{body}</section>')
 
 
 def draw_facts(view: AskView) -> None:

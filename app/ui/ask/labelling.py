@@ -1,13 +1,15 @@
 """Beside the label buttons of Ask: whether the question is in the label queues, and how far its labels are."""
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from app.adapt import readiness
 from app.ask import stored_questions
 from app.ask.asking import Answer, AskView
 from app.labels import consensus
-from app.ui import errors
-from app.ui.label.buttons import LAST_LABELLED_ID, draw_label_state
+from app.ui import errors, url
+from app.ui.label.buttons import LAST_LABELLED_ID, draw_label_state, is_seen
 from app.ui.label.sidebar import describe_distance, draw_next_step
 from app.ui.page import Frame
 from app.ui.text import plain
@@ -38,17 +40,19 @@ def draw_queue_state(frame: Frame, question_id: int) -> None:
         st.button(
             "Remove from the queue" if is_queued else "Add to the label queue",
             icon=None if is_queued else ":material/playlist_add:",
-            key="as2_queue",
+            key=f"as2_queue__{'out' if is_queued else 'in'}",
             type="tertiary",
             disabled=bool(why),
             help=why or ("Labels of the question stay" if is_queued else "Offer its candidates on the page Label"),
             on_click=_set_queued,
-            args=(frame, question_id, not is_queued),
+            args=(frame, question_id, not is_queued, url.read_question()),
         )
 
 
 @errors.guard
-def _set_queued(frame: Frame, question_id: int, queued: bool) -> None:
+def _set_queued(frame: Frame, question_id: int, queued: bool, address: Mapping[str, str]) -> None:
+    if not is_seen(address):
+        return
     stored_questions.set_queued(frame.wb, [question_id], queued=queued, by=frame.annotator.id)
 
 

@@ -19,6 +19,7 @@ from app.ui.data.progress import show_progress
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import catch_errors
 from app.ui.job import WAIT_SECONDS
+from app.ui.landing import acts
 from app.ui.page import Frame, announce, use_corpus
 from app.ui.scripts import scroll_to
 from app.ui.signin import fragment
@@ -32,6 +33,7 @@ NEW = "_data_new"  # of the session: its `_NewCorpus`
 DELETING, RENAMING = "_data_deleting", "_data_renaming"  # of the session: the id of a dialog's corpus
 SCROLLING = "_data_scrolling"  # of the session: the name of a corpus whose upload is to come in sight
 READING = "_data_reading"  # of the session: the name of a corpus while files are added to it
+TURN = "_data_upload_turn"  # of the session: how many uploads it has added
 REPORT = "_data_report"  # of the session: the name of a corpus and what was ingested
 MAX_NOTES = 5  # of an upload
 ONLY_ADMIN = "Only an admin can delete a corpus: everyone's labels are deleted with it"
@@ -129,14 +131,14 @@ def _draw_delete(frame: Frame, corpus: CorpusView) -> None:
         if confirmation.strip() != corpus.name:
             st.error("The name does not match. Type it exactly as shown above.", icon=":material/edit:")
             return
-        with catch_errors():
-            with st.spinner("Deleting …"):
-                corpora.delete_corpus(frame.wb, corpus.id, by=frame.annotator.id)
+        with acts.finish(), catch_errors(), st.spinner("Deleting …"):
+            corpora.delete_corpus(frame.wb, corpus.id, by=frame.annotator.id)
             _close()
             if url.get("corpus") == corpus.name:
                 url.put(corpus=None)
             st.session_state.pop("_as2_corpus", None)
             announce(f"The corpus “{corpus.name}” was deleted.")
+        if DELETING not in st.session_state:
             st.rerun()
 
 
@@ -146,11 +148,12 @@ def _draw_rename(frame: Frame, corpus: CorpusView) -> None:
     with st.form("data_rename", border=False):
         name = st.text_input("New name", corpus.name, key="data_rename_name")
         if st.form_submit_button("Rename", type="primary"):
-            with catch_errors():
+            with acts.finish(), catch_errors():
                 view = corpora.rename_corpus(frame.wb, corpus.id, name, by=frame.annotator.id)
                 _close()
                 st.session_state.pop(REPORT, None)  # it has the old name
                 announce(f"The corpus “{corpus.name}” is now called “{view.name}”.")
+            if RENAMING not in st.session_state:
                 st.rerun()
 
 
@@ -235,7 +238,7 @@ def _draw_ingest(frame: Frame) -> None:
         "(HTML), JSONL, and tables (CSV, TSV) with a column named text, each row a document. The shipped models read "
         "English. A file with the name of a stored one replaces it; the same content changes nothing."
     )
-    turn = st.session_state.setdefault("_data_upload_turn", 0)
+    turn = st.session_state.setdefault(TURN, 0)
     # of any type: Streamlit would refuse others by their MIME type alone, where the report says what to do
     files = offer_upload("Files", is_allowed=not why, accept_multiple_files=True, key=f"data_files_{turn}",
                          label_visibility="collapsed")  # fmt: skip
@@ -253,16 +256,15 @@ def _draw_ingest(frame: Frame) -> None:
     ):  # fmt: skip
         st.session_state.pop(REPORT, None)
         with catch_errors():
-            report = _ingest(frame, corpus, files)
-            st.session_state[REPORT] = (corpus.name, report)
-            st.session_state["_data_upload_turn"] = turn + 1
+            _ingest(frame, corpus, files)
             st.rerun()
     _draw_interruption()
     _draw_report(frame, corpus)
 
 
-def _ingest(frame: Frame, corpus: CorpusView, files: Sequence[UploadedFile]) -> IngestView:
-    """A click on Stop, as on anything else, ends this run of the page, and the next finds READING."""
+def _ingest(frame: Frame, corpus: CorpusView, files: Sequence[UploadedFile]) -> None:
+    """A click on Stop, as on anything else, ends this run of the page, and the next finds READING; or REPORT where the
+    click came when all was read."""
     st.session_state[READING] = corpus.name
     contents = [(f.name, f.getvalue()) for f in files]
     slot = st.empty()
@@ -270,13 +272,15 @@ def _ingest(frame: Frame, corpus: CorpusView, files: Sequence[UploadedFile]) -> 
     try:
         with show_progress(f"Reading {count(len(files), 'file')} …") as on_progress:
             report = ingestion.ingest(frame.wb, corpus.id, contents, on_progress=on_progress, by=frame.annotator.id)
+            with acts.finish():
+                st.session_state[REPORT] = (corpus.name, report)
+                st.session_state[TURN] += 1
+                del st.session_state[READING]
     except Exception:
         del st.session_state[READING]  # the error says what became of it
         raise
     finally:
         slot.empty()
-    del st.session_state[READING]
-    return report
 
 
 def _draw_interruption() -> None:

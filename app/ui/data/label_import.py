@@ -2,10 +2,12 @@
 line. What an import has to say is drawn above its choices, in sight of its button.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app.corpora import corpora
 from app.exchange import exports, imports, label_files
@@ -15,6 +17,7 @@ from app.ui import navigation
 from app.ui.data.progress import show_progress
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import catch_errors
+from app.ui.landing import acts
 from app.ui.page import Frame, use_corpus
 from app.ui.scripts import scroll_to
 from app.ui.text import plain, shorten
@@ -52,7 +55,7 @@ MAX_LINES = 1000  # of the report on the page
 MIN_STRANGE_SENTENCES = 10  # more are no typing errors if they are most of the file's
 MAX_LISTED_SENTENCES, MAX_SENTENCE_CHARS = 5, 120  # of those that the corpus lacks
 REPORT, UNKNOWN, IMPORTS = "_data_import_report", "_data_import_unknown", "_data_imports"  # of the session
-STORING = "_data_import_storing"  # of the session, while an import goes on
+STORING, STOPPING = "_data_import_storing", "_data_import_stopping"  # of the session, while an import goes on
 TEMPLATE = (
     ("question", "sentence", "label"),
     ("How long is the reset link valid?", "The link is valid for 30 minutes.", "correct"),
@@ -92,6 +95,10 @@ class _Storing:
     done: int = 0
 
 
+class _Stop(BaseException):
+    """Somebody clicked on Stop."""
+
+
 def draw(frame: Frame) -> None:
     corpus, why = frame.corpus, frame.explain_refusal("import")
     st.header("Import", anchor=False)
@@ -111,8 +118,9 @@ def draw(frame: Frame) -> None:
     is_closed = bool(why) or file is None
     is_clicked = st.button("Import", type="primary", disabled=is_closed, icon=":material/input:", key=key, help=why)
     with messages:
+        _await_end()
         _draw_interruption()
-        if is_clicked and file is not None:
+        if is_clicked and file is not None and turn == st.session_state["_data_import_turn"]:
             _import(frame, file, choices)
         _draw_unknown(frame, file, choices)
         if REPORT in st.session_state:
@@ -144,10 +152,10 @@ def _draw_choices(frame: Frame) -> _Choices:
 
 def _import(frame: Frame, file: Any, choices: _Choices, *, add_sentences: bool | None = None) -> None:
     """`add_sentences`: whether those that the corpus lacks are added; None asks if there are any."""
-    st.session_state.pop(REPORT, None)  # a file that cannot be read must not look like the one before
-    st.session_state.pop(UNKNOWN, None)
-    st.session_state[IMPORTS] = st.session_state.get(IMPORTS, 0) + 1
-    with catch_errors():
+    with acts.finish(IMPORTS), catch_errors(), suppress(_Stop):
+        st.session_state.pop(REPORT, None)  # a file that cannot be read must not look like the one before
+        st.session_state.pop(UNKNOWN, None)
+        st.session_state[IMPORTS] = st.session_state.get(IMPORTS, 0) + 1
         with st.spinner(plain(f"Reading {file.name} …"), show_time=True):
             labels = label_files.read_labels(file.name, file.getvalue(), choices.fmt, min_correct=choices.min_correct)
             if add_sentences is None and choices.target is not None and frame.corpus.sentences:
@@ -158,20 +166,24 @@ def _import(frame: Frame, file: Any, choices: _Choices, *, add_sentences: bool |
                     return
         st.session_state[REPORT] = file.name, _store(frame, labels, choices, add_sentences is not False)
         st.session_state["_data_import_turn"] += 1
+    if REPORT in st.session_state:
         st.rerun()
 
 
 def _store(frame: Frame, labels: LabelFile, choices: _Choices, add_sentences: bool) -> ImportView:
-    """A click on Stop, as on anything else, ends this run of the page, and the next finds STORING."""
+    """Only Stop ends it, and the run that Stop began finds STORING; a click on anything else leaves it alone."""
     state, slot = st.session_state, st.empty()
     state[STORING] = progress = _Storing(labels.name, choices.target is None, len(labels.questions))
-    slot.button("Stop", key="data_import_stop", icon=":material/stop_circle:", help="What is stored by then stays")
+    state.pop(STOPPING, None)
+    _draw_stop(slot)
     try:
         with show_progress(f"Importing {labels.name} …") as show:
 
             def note(p: Progress) -> None:
                 state[STORING] = replace(progress, done=p.done)
                 show(p)
+                if STOPPING in state:
+                    raise _Stop
 
             report = imports.store_labels(
                 frame.wb,
@@ -192,15 +204,35 @@ def _store(frame: Frame, labels: LabelFile, choices: _Choices, add_sentences: bo
     return report
 
 
+def _draw_stop(slot: DeltaGenerator) -> None:
+    slot.button("Stop", key="data_import_stop", icon=":material/stop_circle:", help="What is stored by then stays",
+                on_click=request_stop)  # fmt: skip
+
+
+def request_stop() -> None:
+    st.session_state[STOPPING] = True
+
+
+def _await_end() -> None:
+    """Of an import that a click before this one began: it may have been for the same file."""
+    running: _Storing | None = st.session_state.get(STORING)
+    if running is None:
+        acts.await_end(IMPORTS)
+        return
+    slot = st.empty()
+    _draw_stop(slot)
+    with st.spinner(plain(f"Importing {running.file} …"), show_time=True):
+        acts.await_end(IMPORTS)
+    slot.empty()
+
+
 def _draw_interruption() -> None:
     stopped: _Storing | None = st.session_state.pop(STORING, None)
     if stopped is None:
         return
-    text = "Nothing was imported."
-    if stopped.done:
-        place = ", in a new corpus with the name of the file" if stopped.is_new_corpus else ""
-        target = "Choose that corpus, and import the file into it" if place else "Import the file again"
-        text = f"{stopped.done:,} of {count(stopped.total, 'question')} are stored{place}. {target} to go on."
+    place = ", in a new corpus with the name of the file" if stopped.is_new_corpus else ""
+    target = "Choose that corpus, and import the file into it" if place else "Import the file again"
+    text = f"{stopped.done:,} of {count(stopped.total, 'question')} are stored{place}. {target} to go on."
     st.warning(f"The import of “{plain(stopped.file)}” was stopped. {text}", icon=":material/stop_circle:")
 
 

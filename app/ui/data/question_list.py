@@ -91,7 +91,7 @@ def _draw_question(frame: Frame, question: QuestionView) -> None:
             navigation.to("ask", "Open on Ask", q=question.text)
         st.button(
             "Remove from the queue" if question.queued else "Add to the queue",
-            key=f"{key}_queue", type="tertiary", disabled=bool(why), help=why,
+            key=f"{key}_queue__{'out' if question.queued else 'in'}", type="tertiary", disabled=bool(why), help=why,
             icon=":material/playlist_remove:" if question.queued else ":material/playlist_add:",
             on_click=_set_queued, args=(frame, question.id, not question.queued),
         )  # fmt: skip

@@ -1,12 +1,14 @@
 """Correct, Incorrect, Unsure for a candidate on the page Ask, and its stored label."""
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from app.ask.asking import AskView
 from app.labels import annotation, guidelines
 from app.labels.annotation import Presentation
 from app.labels.queues import ASK
-from app.ui import errors
+from app.ui import errors, url
 from app.ui.page import Frame
 from app.ui.text import plain
 from as2core.types import CORRECT, INCORRECT, LABELS, UNSURE
@@ -36,7 +38,7 @@ def draw_label_buttons(
     """Draw them for the sentence of that id. Keys are static a place: per-candidate ones replay old clicks when a rerun
     interrupts the run. `rank`: None if it was not retrieved. `mine` is this annotator's label at present, as the
     database has it; `draw_label_state` says it below. `where`: of `CANDIDATES`."""
-    why = frame.explain_refusal()
+    why, address = frame.explain_refusal(), url.read_question()
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", width="content", key=f"as2-labels-{where}"
     ):
@@ -50,7 +52,7 @@ def draw_label_buttons(
                 disabled=bool(why),
                 help=why,
                 on_click=_give,
-                args=(frame, view, sentence, rank, label),
+                args=(frame, view, sentence, rank, label, address),
             )
 
 
@@ -70,7 +72,8 @@ def draw_label_state(
         st.caption(signed, width="content")
         why = frame.explain_refusal()
         st.button(_name_button("Withdraw", where), key=f"as2_label_{where}_withdraw", type="tertiary",
-                  disabled=bool(why), help=why, on_click=_withdraw, args=(frame, view, sentence))  # fmt: skip
+                  disabled=bool(why), help=why, on_click=_withdraw,
+                  args=(frame, view, sentence, url.read_question()))  # fmt: skip
 
 
 def _name_button(name: str, where: str) -> str:
@@ -78,8 +81,17 @@ def _name_button(name: str, where: str) -> str:
     return f"{name} `({CANDIDATES[where]})`" if CANDIDATES[where] else name
 
 
+def is_seen(address: Mapping[str, str]) -> bool:
+    """Whether the browser showed what was drawn with this address when the click came, which is told otherwise."""
+    if is_late := url.is_late(address):
+        st.toast("The answer has just changed. Nothing was recorded.", icon=":material/block:")
+    return not is_late
+
+
 @errors.guard
-def _give(frame: Frame, view: AskView, sentence: int, rank: int | None, label: str) -> None:
+def _give(frame: Frame, view: AskView, sentence: int, rank: int | None, label: str, address: Mapping[str, str]) -> None:
+    if not is_seen(address):
+        return
     annotation.give_label(
         frame.wb,
         question_id=view.question_id,
@@ -98,5 +110,7 @@ def _give(frame: Frame, view: AskView, sentence: int, rank: int | None, label: s
 
 
 @errors.guard
-def _withdraw(frame: Frame, view: AskView, sentence: int) -> None:
-    annotation.withdraw(frame.wb, question_id=view.question_id, sentence_id=sentence, annotator_id=frame.annotator.id)
+def _withdraw(frame: Frame, view: AskView, sentence: int, address: Mapping[str, str]) -> None:
+    if is_seen(address):
+        by = frame.annotator.id
+        annotation.withdraw(frame.wb, question_id=view.question_id, sentence_id=sentence, annotator_id=by)

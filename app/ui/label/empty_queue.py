@@ -168,7 +168,7 @@ def _draw_narrow(frame: Frame, desk: Desk | ListDesk) -> None:
         with st.container(horizontal=True, horizontal_alignment="center"):
             st.button("Rank these questions", key="label_rank_these", icon=":material/playlist_add:",
                       on_click=guard(score_job.start_scoring), args=(frame.wb, frame.corpus.id, len(questions)),
-                      kwargs={"questions": questions, "by": frame.annotator.id})  # fmt: skip
+                      kwargs={"questions": questions, "by": frame.annotator.id, "once": True})  # fmt: skip
 
 
 def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> None:
@@ -194,7 +194,7 @@ def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> 
         if not is_complete:
             st.button("Rank more questions" if job else "Rank questions", key="label_rank_more", type="primary",
                       icon=":material/playlist_add:", on_click=guard(score_job.start_scoring),
-                      args=(frame.wb, frame.corpus.id), kwargs={"by": frame.annotator.id})  # fmt: skip
+                      args=(frame.wb, frame.corpus.id), kwargs={"by": frame.annotator.id, "once": True})  # fmt: skip
         if leftovers:
             _draw_adding(frame, leftovers)
         for gap in gaps:

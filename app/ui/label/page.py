@@ -28,6 +28,7 @@ from as2core.types import LABELS
 Width = Literal["stretch", "content"]
 ADVICE = "Read each list until you find the answer, then go on to the next."
 SCORES_SWITCH, KEYS_SWITCH = "label_scores", "label_keys"
+CLICKS = (*BY_NAME, "open")  # what buttons are for of which one click counts for what is shown
 STEPS = (*LABELS, "up", "down")  # in a list: a key may be pressed before the page has done one of these
 
 
@@ -74,7 +75,7 @@ def _listen(page: LabelPage, desk: Desk | ListDesk, dialog: str) -> None:
     """For the keys; none while a dialog opens: what is typed then is meant for it."""
     off = (*(LABELS if _is_locked(desk) else ()), *(("skip", "remove") if page.is_deciding else ()))
     data: dict[str, object] = {"map": {} if dialog else map_keys(page.mode, off), "doc": desk.showing}
-    data["say"] = speech.describe_front(desk)
+    data |= {"say": speech.describe_front(desk), "clicks": CLICKS}
     if isinstance(desk, ListDesk) and desk.item:
         is_asking = desk.asks_about_hidden(page.frame.wb.clock())
         data |= {"list": desk.item.token, "ahead": STEPS, "breaks": count_breaks(), "cancels": is_asking}

@@ -51,6 +51,19 @@ def test_reading_jobs_starts_no_worker_and_changes_no_job(wb, runners, clock, mo
     assert [j.id for j in queue.list_active(wb)] == [lost.id, waiting.id]
 
 
+def test_a_job_that_is_asked_for_twice_is_queued_once_until_it_is_over(wb, towers):
+    def ask_for(limit, corpus_id=towers.id):
+        settings = {"limit": limit, "names": ("a", "b")}
+        return queue.enqueue(wb, JobKind.SCORE, settings, corpus_id=corpus_id, once=True).id
+
+    first = ask_for(1)
+    assert ask_for(1) == first
+    assert len({first, ask_for(2), ask_for(1, corpus_id=None)}) == 3
+    assert queue.enqueue(wb, JobKind.SCORE, {"limit": 2, "names": ["a", "b"]}, corpus_id=towers.id).id != ask_for(2)
+    queue.cancel(wb, first)
+    assert ask_for(1) != first
+
+
 def test_a_single_job_is_refused_while_another_of_its_kind_and_corpus_waits(wb, towers):
     first = queue.enqueue(wb, "retrain", {}, corpus_id=towers.id)
     with pytest.raises(queue.JobActive, match=f"job {first.id} "):

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 from urllib.parse import parse_qsl
 
 import pytest
@@ -14,9 +15,11 @@ from app.adapt import readiness
 from app.adapt.label_selection import LabelSelection
 from app.adapt.readiness import Readiness
 from app.adapt.settings import MAX_EPOCHS, MAX_LEARNING_RATE
+from app.exchange.prepared import count_prepared
 from app.exchange.starter import ensure_handbook
 from app.jobs import queue
 from app.ui.adapt import page as adapt_page
+from app.ui.adapt import prepared
 from app.ui.adapt.readiness import describe_training_questions, render_balance
 from app.versions import promotion
 from app.versions.management import MAX_NOTE_CHARS
@@ -64,11 +67,18 @@ def test_prepared_labels_stand_above_what_is_missing_until_all_are_accepted(wb, 
     assert not at.error
     assert find_place(at, "Prepared labels") < find_place(at, "as2-ready") < find_place(at, "Nothing is labelled yet")
     choices = [b.key for b in at.button if b.key and b.key.startswith("adapt_accept_")]
-    assert choices == ["adapt_accept_20", "adapt_accept_25"]
-    at = at.button(key="adapt_accept_20").click().run()
-    assert "Nothing is labelled yet" not in texts(at) and at.button(key="adapt_accept_5").label
-    at = at.button(key="adapt_accept_5").click().run()
+    assert choices == ["adapt_accept_20__25", "adapt_accept_25__25"]
+    at = at.button(key="adapt_accept_20__25").click().run()
+    assert "Nothing is labelled yet" not in texts(at) and at.button(key="adapt_accept_5__5").label
+    at = at.button(key="adapt_accept_5__5").click().run()
     assert "Prepared labels" not in texts(at)
+
+
+def test_the_second_click_of_two_on_a_number_of_prepared_labels_accepts_no_more(wb, handbook):
+    frame = SimpleNamespace(wb=wb, corpus=handbook, annotator=SimpleNamespace(id=None))
+    for _ in range(2):
+        prepared._accept(frame, 10, 25)
+    assert count_prepared(wb, handbook.id).remaining == 15
 
 
 def test_on_the_handbook_what_is_missing_is_had_from_the_prepared_labels_not_from_another_import(wb):

@@ -105,9 +105,9 @@ def test_a_job_that_came_to_nothing_says_so_and_can_be_run_again(wb, state, erro
 def test_a_running_job_is_paused_and_goes_on(wb):
     job = put_retrain(wb)
     at = open_adapt({"job": str(job)})
-    at = at.button(key="adapt_pause").click().run()
+    at = at.button(key="adapt_pause__on").click().run()
     assert stored.jobs(wb)[0].paused
-    assert at.button(key="adapt_pause").label == "Resume"
+    assert at.button(key="adapt_pause__off").label == "Resume"
     assert "Retraining: paused" in texts(at) and f"A retrain of this corpus is under way (job {job})." in texts(at)
     stored.change_job(wb, job, state="queued")
     at = at.run()
@@ -115,7 +115,7 @@ def test_a_running_job_is_paused_and_goes_on(wb):
     assert "queued" not in texts(at)
     assert "Press Resume to continue" in next(p.proto.text for p in at.get("progress"))
     assert "Waiting for the worker" not in texts(at)
-    at.button(key="adapt_pause").click().run()
+    at.button(key="adapt_pause__off").click().run()
     assert not stored.jobs(wb)[0].paused
 
 
