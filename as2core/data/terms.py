@@ -20,7 +20,7 @@ _CODE = re.compile(
 _ITEM_TERM = re.compile(  # with a colon or a dash behind it, or one word with its type: "timeout <number>"
     r"(?:\d{1,3}[.)]\s)?([^\s.:!?][^\s:!?]*(?:(?=\s[<{])|(?:\s[^\s:!?]+){0,3}?(?=\s?:\s|\s[-\u2013\u2014]\s)))"
 )
-_REMARKS = frozenset("note example examples tip hint warning caution important returns extends see default".split())
+_REMARKS = frozenset("q a note example examples tip hint warning caution important returns extends see default".split())
 
 
 def shorten_term(term: str) -> str:

@@ -53,6 +53,7 @@ def test_further_sentences_of_an_item_have_the_term_that_it_begins_with(item, na
     "item",
     [
         "Note: It is old. There is a default.",
+        "A: It is old. There is a default.",
         "Go to http://a.b. There is a default.",
         "All of what you have ever set: It is old. There is a default.",
         "Old. New: There is a default.",
