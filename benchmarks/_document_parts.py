@@ -9,6 +9,8 @@ from _cells import describe, mean
 from _manuals import read_pages
 from list_items import Values, measure
 
+from as2core.experiments.base import table
+from as2core.experiments.cells import describe_code
 from as2core.rankers.base import Ranker
 from as2core.types import Document, Sentence
 
@@ -47,3 +49,12 @@ def make_rows(name: str, results: Results) -> list[tuple[str, ...]]:
             cells += [f"{mean(values[m]):.3f}", "" if values is base else describe(values[m], base[m])]
         rows.append((name, str(len(values["RR"])), way, *cells))
     return rows
+
+
+def format_results(script: str, title: str, column: str, rows: Sequence[Sequence[str]]) -> str:
+    """The section of a page, with rows of `make_rows`. `column`: above the ways of reading."""
+    intro = (
+        f"Printed and written by `python benchmarks/{script}.py`, which says how. Of the code of {describe_code()}. "
+        "Differences with their 95 % intervals over questions."
+    )
+    return table(f"## {title}\n\n{intro}", ("questions", "n", column, "RR", "difference", "P@1", "difference"), rows)

@@ -16,12 +16,11 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from _document_parts import ask_without_and_with, make_rows, select_questions
+from _document_parts import ask_without_and_with, format_results, make_rows, select_questions
 from list_items import CASCADE, read_record
 
 from as2core.data.sections import split_document
-from as2core.experiments.base import table, write_section
-from as2core.experiments.cells import describe_code
+from as2core.experiments.base import write_section
 from as2core.rankers.catalog import get
 from as2core.types import Document, Sentence
 
@@ -41,15 +40,7 @@ def main() -> None:
     for name, sets in SETS.items():
         numbers = {i for i, q in enumerate(questions) if q["set"] in sets}
         rows += make_rows(name, select_questions(results, numbers)) if numbers else []
-    intro = (
-        f"Printed and written by `python benchmarks/table_rows.py`, which says how. Of the code of {describe_code()}. "
-        "Differences with their 95 % intervals over questions."
-    )
-    text = table(
-        f"## Rows of tables\n\n{intro}",
-        ("questions", "n", "rows are read", "RR", "difference", "P@1", "difference"),
-        rows,
-    )
+    text = format_results("table_rows", "Rows of tables", "rows are read", rows)
     print(text, flush=True)
     if not tiny:
         write_section(RESULTS, "table-rows", text)

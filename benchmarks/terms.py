@@ -18,12 +18,11 @@ import argparse
 from pathlib import Path
 from unittest.mock import patch
 
-from _document_parts import ask_without_and_with, make_rows, select_questions
+from _document_parts import ask_without_and_with, format_results, make_rows, select_questions
 from list_items import CASCADE, read_record
 
 from as2core.data import sections
-from as2core.experiments.base import table, write_section
-from as2core.experiments.cells import describe_code
+from as2core.experiments.base import write_section
 from as2core.rankers.catalog import get
 from as2core.types import Document, Sentence
 
@@ -47,15 +46,7 @@ def main() -> None:
         other = read_record(file)
         asked = other["questions"][: 5 if tiny else None]
         rows += make_rows(name, ask_without_and_with(_split_without_terms, WAYS, cascade, other["manuals"], asked))
-    intro = (
-        f"Printed and written by `python benchmarks/terms.py`, which says how. Of the code of {describe_code()}. "
-        "Differences with their 95 % intervals over questions."
-    )
-    text = table(
-        f"## Sentences about a term\n\n{intro}",
-        ("questions", "n", "sentences are read", "RR", "difference", "P@1", "difference"),
-        rows,
-    )
+    text = format_results("terms", "Sentences about a term", "sentences are read", rows)
     print(text, flush=True)
     if not tiny:
         write_section(RESULTS, "terms", text)

@@ -32,7 +32,10 @@ def propose(wb, corpus, write=write_two, **settings):
     with wb.write() as s:
         row = job_rows.claim_next(s, {"propose": 0}, "test", wb.clock())
         job = JobRun(wb, row, lambda: False)
-    return proposals.run_propose(job, write)
+    result = proposals.run_propose(job, write)
+    with wb.write() as s:
+        job_rows.finish(s, job.id, job.attempt, "done", wb.clock(), {})
+    return result
 
 
 def test_only_questions_that_lead_back_to_their_sentence_are_proposed(wb, towers):
