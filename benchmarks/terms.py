@@ -44,8 +44,10 @@ def main() -> None:
         rows += make_rows(name, select_questions(results, {i for i, q in enumerate(questions) if q["of"] == kind}))
     for name, file in OTHERS.items():
         other = read_record(file)
-        asked = other["questions"][: 5 if tiny else None]
-        rows += make_rows(name, ask_without_and_with(_split_without_terms, WAYS, cascade, other["manuals"], asked))
+        other_questions = other["questions"][: 5 if tiny else None]
+        rows += make_rows(
+            name, ask_without_and_with(_split_without_terms, WAYS, cascade, other["manuals"], other_questions)
+        )
     text = format_results("terms", "Sentences about a term", "sentences are read", rows)
     print(text, flush=True)
     if not tiny:

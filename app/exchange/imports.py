@@ -172,7 +172,7 @@ def _store(
         index_import(wb, corpus.id)
     except KeyboardInterrupt:
         is_interrupted = True
-    except BaseException as e:  # also Streamlit's, which ends a run of a page
+    except BaseException as e:  # also what a page's Stop raises
         if counts.questions:
             record(is_whole=False)
         if isinstance(e, DatabaseContention) and counts.questions:

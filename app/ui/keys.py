@@ -13,15 +13,15 @@ actions of its own, whoever goes by Tab keeps the focus at a menu, and at a butt
 opens with a text field gives that field the focus. A press that comes before the page has answered the last one is not
 taken, and a word at the foot of the page says so; but where `list` names what the rows in front are of, it waits behind
 one of the actions `ahead`. It is sent when that one is done, unless the list changed, or `breaks`, which counts the
-acts that left the front where nobody expected it: then none of those that wait is taken. While the page asks whether
-to go on (`cancels`), a click beside its buttons sends the action "cancel". A click on a button for one of the actions
+acts that left the front where nobody expected it: then none of those that wait is taken. While the page asks whether to
+go on (`cancels`), a click beside its buttons sends the action "cancel". A click on a button for one of the actions
 `clicks` counts as a key does, once for what is shown. On any page the second click of a double click does nothing where
 it finds something else in its place than the first; on Ask one on a label does nothing until the answer is that to the
-question of the address. `say`, if given, is read out by a screen
-reader whenever `doc` is another, and so are answers, results and reports on any page (voice.js). Whoever opens a
-popover by a key is led into it (popover.js). A key that comes when Label shows an item and this is not there yet is
-kept (start.js), and counts if the same item is still shown. A letter of a layout without Latin ones counts by its
-place. The server still has to refuse an action whose `doc` is no longer shown.
+question of the address. `say`, if given, is read out by a screen reader whenever `doc` is another, and so are answers,
+results and reports on any page (voice.js). Whoever opens a popover by a key is led into it (popover.js). A key that
+comes when Label shows an item and this is not there yet is kept (start.js), and counts if the same item is still shown.
+A letter of a layout without Latin ones counts by its place. The server still has to refuse an action whose `doc` is no
+longer shown.
 
 Keys that write a character, space among them, can be turned off for all pages (WCAG 2.2, 2.1.4): software that types
 what somebody says would set them off. The browser remembers it.
