@@ -1,5 +1,6 @@
 """Corpora: list, create, rename, delete, add documents, load the shipped ones."""
 
+import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -31,7 +32,8 @@ from as2core.messages import count, name_some
 
 NEW = "_data_new"  # of the session: its `_NewCorpus`
 DELETING, RENAMING = "_data_deleting", "_data_renaming"  # of the session: the id of a dialog's corpus
-SCROLLING = "_data_scrolling"  # of the session: the name of a corpus whose upload is to come in sight
+SCROLLING = "_data_scrolling"  # of the session: the name of a corpus whose upload is to come in sight, and until when
+SCROLLING_SECONDS = 10.0  # what one run asks of the browser is lost where a second click overtakes it
 READING = "_data_reading"  # of the session: the name of a corpus while files are added to it
 TURN = "_data_upload_turn"  # of the session: how many uploads it has added
 REPORT = "_data_report"  # of the session: the name of a corpus and what was ingested
@@ -180,7 +182,7 @@ def _draw_create(frame: Frame) -> None:
         use_corpus(new.name)
         result.submit("")  # the question on Ask was of another corpus
         announce(f"The corpus “{new.name}” was created. Add documents to it.")
-        st.session_state[SCROLLING] = new.name
+        st.session_state[SCROLLING] = new.name, time.monotonic() + SCROLLING_SECONDS
         new.name = ""
         st.rerun()
 
@@ -226,7 +228,8 @@ def _draw_ingest(frame: Frame) -> None:
     name = plain(corpus.name)
     with st.container(key="data_upload"):
         st.header(f"Add documents to “{name}”", anchor=False)
-    if st.session_state.pop(SCROLLING, "") == corpus.name:
+    created, until = st.session_state.get(SCROLLING, ("", 0.0))
+    if created == corpus.name and time.monotonic() < until:
         scroll_to(".st-key-data_upload", corpus.name, block="start")
     if corpus.name in SHIPPED_CORPORA:
         st.info(
