@@ -105,7 +105,12 @@ class Document(Base):
     """`digest` is the content's, `sentences` their number now; `indexed`: the derived index has this content;
     `split_rules`: the number of the rules that divided it into sentences, 0 of releases that counted none."""
 
-    __table_args__ = (UniqueConstraint("corpus_id", "external_id"), Index(None, "corpus_id", "indexed"), NO_ID_TWICE)
+    __table_args__ = (
+        UniqueConstraint("corpus_id", "external_id"),
+        Index(None, "corpus_id", "indexed"),
+        Index(None, "corpus_id", "sentences", "updated"),
+        NO_ID_TWICE,
+    )
     id: Mapped[int] = mapped_column(primary_key=True)
     corpus_id: Mapped[int] = _owner("corpus.id", index=False)
     external_id: Mapped[str]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypedDict
 
+from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.workbench import audit, people
@@ -61,16 +63,17 @@ class _Counts(TypedDict):
 def list_corpora(wb: Workbench) -> list[CorpusView]:
     """In the order they were created."""
     with wb.read() as s:
-        pairs = [(c, _count(wb, s, c.id)) for c in rows.list_corpora(s)]
-    return [_make_view(wb, c, counts) for c, counts in pairs]
+        found = rows.list_corpora(s)
+        counts = _count(wb, s, [c.id for c in found])
+    return [_make_view(wb, c, counts[c.id]) for c in found]
 
 
 def get_corpus(wb: Workbench, corpus_id: int) -> CorpusView:
     """Raises UnknownCorpus."""
     with wb.read() as s:
         corpus = _find(s, corpus_id)
-        counts = _count(wb, s, corpus_id)
-    return _make_view(wb, corpus, counts)
+        counts = _count(wb, s, [corpus_id])
+    return _make_view(wb, corpus, counts[corpus_id])
 
 
 def check_exists(wb: Workbench, corpus_id: int) -> None:
@@ -86,31 +89,38 @@ def _find(s: Session, corpus_id: int) -> Corpus:
     return corpus
 
 
-def _count(wb: Workbench, s: Session, corpus_id: int) -> _Counts:
-    """Every page shows them, so the labels are counted again only after one of them or a question has changed: not
-    after a label or a question of another corpus."""
-    contents = rows.count_contents(s, corpus_id)
-    mark = (contents.questions, contents.newest_question, label_rows.find_newest_event_id(s))
-    then, labels = wb.label_counts.get(corpus_id) or ((), 0)
-    if then != mark and _has_changed(s, corpus_id, then, mark):
-        labels = rows.count_labels(s, corpus_id)
-        wb.label_counts.put(corpus_id, (mark, labels), COUNT_SECONDS)
-    elif then != mark:
-        wb.label_counts.replace(corpus_id, (mark, labels))
-    return _Counts(
-        documents=contents.documents,
-        sentences=contents.sentences,
-        questions=contents.questions,
-        labels=labels,
-        changed=contents.changed,
-    )
+def _count(wb: Workbench, s: Session, corpus_ids: Sequence[int]) -> dict[int, _Counts]:
+    contents = rows.count_contents(s, corpus_ids)
+    labels = _count_labels(wb, s, contents)
+    return {
+        corpus_id: _Counts(
+            documents=of.documents,
+            sentences=of.sentences,
+            questions=of.questions,
+            labels=labels[corpus_id],
+            changed=of.changed,
+        )
+        for corpus_id, of in contents.items()
+    }
 
 
-def _has_changed(s: Session, corpus_id: int, then: tuple, now: tuple) -> bool:
-    """Whether a corpus may have other labels at one mark than at the other; () for a mark that there is not."""
-    if not then or then[:2] != now[:2]:
-        return True
-    return label_rows.has_events_since(s, corpus_id, then[2])
+def _count_labels(wb: Workbench, s: Session, contents: Mapping[int, Row]) -> dict[int, int]:
+    """Every page shows them, so the labels of a corpus are counted again only after one of them or a question has
+    changed: not after a label or a question of another corpus. `contents`: as `rows.count_contents` gives them."""
+    newest = label_rows.find_newest_event_id(s)
+    marks = {i: (of.questions, of.newest_question, newest) for i, of in contents.items()}
+    earlier_counts = {i: entry for i in contents if (entry := wb.label_counts.get(i)) is not None}
+    oldest = min((mark[-1] for mark, _ in earlier_counts.values()), default=newest)
+    newer = label_rows.find_newest_event_ids(s, oldest) if oldest != newest else {}
+    labels = {}
+    for corpus_id, mark in marks.items():
+        then, labels[corpus_id] = earlier_counts.get(corpus_id) or ((), 0)
+        if not then or then[:-1] != mark[:-1] or newer.get(corpus_id, 0) > then[-1]:
+            labels[corpus_id] = rows.count_labels(s, corpus_id)
+            wb.label_counts.put(corpus_id, (mark, labels[corpus_id]), COUNT_SECONDS)
+        elif then != mark:
+            wb.label_counts.replace(corpus_id, (mark, labels[corpus_id]))
+    return labels
 
 
 def find_corpus(wb: Workbench, name: str) -> CorpusView:

@@ -80,9 +80,9 @@ def list_versions(wb: Workbench, kind: str | None = CASCADE) -> list[VersionView
     """Newest first; `kind` None for all kinds."""
     with wb.read() as s:
         versions = rows.list_versions(s, kind)
-        active = [rows.find_active(s, k) for k in {v.kind for v in versions}]
+        active = rows.find_active_ids(s)
         reasons = rows.list_promotion_reasons(s, [v.id for v in versions])
-        return [_to_view(v, v in active, reasons.get(v.id, ())) for v in versions]
+        return [_to_view(v, v.id == active.get(v.kind), reasons.get(v.id, ())) for v in versions]
 
 
 def get_active(wb: Workbench, kind: str = CASCADE) -> VersionView:
@@ -102,8 +102,8 @@ def get_version(wb: Workbench, name: str, kind: str = CASCADE) -> VersionView:
     """By name, or "active". Raises UnknownVersion listing those there are."""
     with wb.read() as s:
         row = find_row(s, wb, name, kind)
-        reasons = rows.list_promotion_reasons(s, [row.id])
-        return _to_view(row, row is rows.find_active(s, row.kind), reasons.get(row.id, ()))
+        is_active = name == "active" or row is rows.find_active(s, row.kind)
+        return _to_view(row, is_active, rows.list_promotion_reasons(s, [row.id]).get(row.id, ()))
 
 
 def find_row(s: Session, wb: Workbench, name: str, kind: str = CASCADE) -> ModelVersion:

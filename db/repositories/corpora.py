@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Row, and_, bindparam, delete, func, insert, or_, select, true, union_all, update
+from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, delete, func, insert, or_, select, union_all, update
 from sqlalchemy.orm import Session
 
 from as2core.types import Document as Content
@@ -40,21 +40,31 @@ def find_corpus(session: Session, name: str) -> Corpus | None:
     return session.scalar(select(Corpus).where(Corpus.name == name))
 
 
-def count_contents(session: Session, corpus_id: int) -> Row:
-    """(documents, sentences, changed, questions, newest_question): of the documents, when one was last added or
-    changed; of the questions, the newest id, 0 without one."""
-    documents = select(
+def count_contents(session: Session, corpus_ids: Sequence[int]) -> dict[int, Row]:
+    """Corpus -> (id, documents, sentences, changed, questions, newest_question): of the documents, when one was last
+    added or changed; of the questions, the newest id, 0 without one."""
+    return {row.id: row for ids in split_batches(corpus_ids) for row in session.execute(_select_contents(ids))}
+
+
+def _select_contents(corpus_ids: Sequence[int]) -> Select:
+    of_documents = select(
+        Document.corpus_id,
         func.count().label("documents"),
-        func.coalesce(func.sum(Document.sentences), 0).label("sentences"),
+        func.sum(Document.sentences).label("sentences"),
         func.max(Document.updated).label("changed"),
     )
-    questions = select(
+    of_questions = select(
+        Question.corpus_id,
         func.count().label("questions"),
-        func.coalesce(func.max(Question.id), 0).label("newest_question"),
+        func.max(Question.id).label("newest_question"),
     )
-    of_documents = documents.where(_is_present(corpus_id)).subquery()
-    of_questions = questions.where(Question.corpus_id == corpus_id).subquery()
-    return session.execute(select(*of_documents.c, *of_questions.c).join_from(of_documents, of_questions, true())).one()
+    documents = of_documents.where(_is_present(*corpus_ids)).group_by(Document.corpus_id).subquery()
+    questions = of_questions.where(Question.corpus_id.in_(corpus_ids)).group_by(Question.corpus_id).subquery()
+    numbers = (documents.c.documents, documents.c.sentences, questions.c.questions, questions.c.newest_question)
+    contents = select(Corpus.id, documents.c.changed, *(func.coalesce(n, 0).label(n.name) for n in numbers))
+    with_documents = contents.outerjoin(documents, documents.c.corpus_id == Corpus.id)
+    with_questions = with_documents.outerjoin(questions, questions.c.corpus_id == Corpus.id)
+    return with_questions.where(Corpus.id.in_(corpus_ids))
 
 
 def count_labels(session: Session, corpus_id: int) -> int:
@@ -81,9 +91,9 @@ def has_documents(session: Session, corpus_id: int) -> bool:
     return bool(session.scalar(select(select(Document.id).where(_is_present(corpus_id)).exists())))
 
 
-def _is_present(corpus_id: int) -> ColumnElement[bool]:
+def _is_present(*corpus_ids: int) -> ColumnElement[bool]:
     """A deleted document keeps a row without sentences: if it is added again, it finds its labels by it."""
-    return and_(Document.corpus_id == corpus_id, Document.sentences > 0)
+    return and_(Document.corpus_id.in_(corpus_ids), Document.sentences > 0)
 
 
 def find_documents_by_name(session: Session, corpus_id: int, external_ids: Sequence[str]) -> dict[str, Row]:

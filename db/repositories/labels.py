@@ -147,6 +147,13 @@ def find_newest_verdict_id(session: Session) -> int:
     return session.scalar(select(func.max(Verdict.id))) or 0
 
 
+def find_newest_event_ids(session: Session, event_id: int) -> dict[int, int]:
+    """Corpus -> the newest event of its labels, of those in which a label was given or taken back after that event."""
+    corpus = select(Question.corpus_id).where(Question.id == LabelEvent.question_id).scalar_subquery()
+    newest = select(corpus.label("corpus_id"), func.max(LabelEvent.id).label("newest")).where(LabelEvent.id > event_id)
+    return {row.corpus_id: row.newest for row in session.execute(newest.group_by("corpus_id"))}
+
+
 def has_events_since(session: Session, corpus_id: int, event_id: int) -> bool:
     """Whether a label of the corpus was given or taken back after that event."""
     return _has_newer(session, LabelEvent, corpus_id, event_id)

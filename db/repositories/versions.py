@@ -81,6 +81,15 @@ def find_active(session: Session, kind: str) -> ModelVersion | None:
     return session.get(ModelVersion, newest.version_id) if newest else find_shipped(session, kind)
 
 
+def find_active_ids(session: Session) -> dict[str, int]:
+    """Kind -> the id of the version that `find_active` finds."""
+    shipped = select(ModelVersion.kind, func.min(ModelVersion.id)).where(ModelVersion.state == "shipped")
+    newest = select(func.max(Activation.id)).where(Activation.reverted.is_(None)).group_by(Activation.kind)
+    promoted = select(Activation.kind, Activation.version_id).where(Activation.id.in_(newest))
+    statements = shipped.group_by(ModelVersion.kind), promoted
+    return {kind: version_id for statement in statements for kind, version_id in session.execute(statement)}
+
+
 def find_previous(session: Session, kind: str) -> ModelVersion | None:
     """What is active once the promotion in force is reverted."""
     in_force = select(Activation).filter_by(kind=kind, reverted=None)

@@ -2,6 +2,7 @@ import sqlite3
 from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
+from sqlalchemy import event
 
 from as2core.types import Document
 from db.models import Document as DocumentRow
@@ -66,7 +67,7 @@ def test_a_labelled_sentence_that_vanished_is_retired_and_comes_back_with_its_te
     with database.read() as s:
         assert s.get(Sentence, kept).retired
         assert len(labels.list_labels_of_corpus(s, flood[0])) == 1
-        assert corpora.count_contents(s, flood[0]).sentences == 2
+        assert corpora.count_contents(s, [flood[0]])[flood[0]].sentences == 2
     replace(database, flood, [*OLD, "They came back."], as_pieces, now)
     assert list_sentences(database, flood)["People left."][0] == kept
 
@@ -152,3 +153,23 @@ def test_text_is_found_whatever_its_white_space(database, flood):
     with database.read() as s:
         found = corpora.find_sentences_by_text(s, flood[0], ["The  river\nrose."])
         assert [x.text for x in found] == ["The river rose."]
+
+
+def test_the_contents_of_all_corpora_are_counted_in_one_statement_from_indexes_alone(database, flood, add_document):
+    """Each page asks for them; the texts of a large corpus's documents are not to be read for it."""
+    other, _ = add_document("nile", ["The Nile is longer."], corpus="more rivers")
+    with database.write() as s:
+        empty = corpora.add_corpus(s, "empty", s.get(DocumentRow, flood[1]).updated).id
+    statements = []
+    with database.read() as s:
+        event.listen(s.get_bind(), "before_cursor_execute", lambda *args: statements.append(args[2:4]))
+        contents = corpora.count_contents(s, [flood[0], other, empty])
+        counts = {i: (of.documents, of.sentences, of.questions, of.newest_question) for i, of in contents.items()}
+        assert counts[other] == (1, 1, 0, 0) and counts[empty] == (0, 0, 0, 0) and contents[empty].changed is None
+        assert counts[flood[0]][:2] == (1, len(OLD))
+        [(statement, values)] = statements
+        if s.get_bind().dialect.name == "sqlite":
+            plan = [row.detail for row in s.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)]
+            for_table = [step for step in plan if step.startswith(("SEARCH document ", "SEARCH question ", "SCAN "))]
+            assert any("COVERING INDEX ix_document_corpus_id_sentences_updated" in step for step in for_table)
+            assert all("COVERING INDEX" in step for step in for_table if step.split()[1] in ("document", "question"))

@@ -75,7 +75,7 @@ def test_deleting_a_corpus_takes_its_labels_along_and_leaves_the_others(database
         s.delete(s.get(Corpus, corpus_id))
     with database.read() as s:
         assert [c.id for c in corpora.list_corpora(s)] == [other]
-        assert corpora.count_contents(s, other).sentences == 1
+        assert corpora.count_contents(s, [other])[other].sentences == 1
         assert labels.list_labels_of_corpus(s, corpus_id) == []
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from sqlalchemy import event
 from tower_texts import TOWER
 
 from app.ask import asking
@@ -40,6 +41,22 @@ def test_the_labels_of_a_corpus_are_counted_again_after_its_own_changes_only(wb,
     annotation.withdraw(wb, **pair)
     assert corpora.get_corpus(wb, towers.id).labels == 0
     assert [c.labels for c in corpora.list_corpora(wb)] and calls == [towers.id]
+
+
+def test_the_list_of_corpora_takes_as_many_statements_for_several_as_for_one(wb, towers, ann):
+    asked = asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
+    pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id, "annotator_id": ann.id}
+    statements = []
+    event.listen(wb.database._reader, "before_cursor_execute", lambda *args: statements.append(args[2]))
+    taken = []
+    for name in ("second", "third", "fourth"):
+        corpora.create_corpus(wb, name)
+        corpora.list_corpora(wb)
+        annotation.give_label(wb, **pair, label="correct" if name == "third" else "incorrect")
+        statements.clear()
+        corpora.list_corpora(wb)
+        taken.append(len(statements))
+    assert taken[0] == taken[1] == taken[2], statements
 
 
 def test_a_count_of_labels_is_no_older_than_an_hour_however_much_is_labelled_elsewhere(wb, towers, ann, monkeypatch):
