@@ -63,9 +63,9 @@ class _Counts(TypedDict):
 def list_corpora(wb: Workbench) -> list[CorpusView]:
     """In the order they were created."""
     with wb.read() as s:
-        found = rows.list_corpora(s)
-        counts = _count(wb, s, [c.id for c in found])
-    return [_make_view(wb, c, counts[c.id]) for c in found]
+        all_corpora = rows.list_corpora(s)
+        counts = _count(wb, s, [c.id for c in all_corpora])
+    return [_make_view(wb, c, counts[c.id]) for c in all_corpora]
 
 
 def get_corpus(wb: Workbench, corpus_id: int) -> CorpusView:
