@@ -62,11 +62,9 @@ def test_an_output_is_none_of_the_inputs_and_no_other_output(as2, files, command
         "data build asnq++ in.jsonl x --candidates 2",
         "data vectors texts x",
         "generate questions passages --ranker none --out x",
-        "labels export x",
     ],
 )
-def test_a_file_that_is_replaced_is_named_before(as2, files, monkeypatch, command):
-    monkeypatch.setenv("AS2_HOME", str(files / "home"))
+def test_a_file_that_is_replaced_is_named_before(as2, files, command):
     (files / "texts").mkdir()
     (files / "texts" / "tower.txt").write_text("The tower was finished in 1889.\n")
     (files / "x").write_text("by hand")

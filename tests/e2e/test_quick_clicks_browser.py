@@ -11,6 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 pytestmark = pytest.mark.browser
 
 PAUSES = (40, 100, 200)  # milliseconds, of a person's double click
+EACH_PAUSE = [pause if pause == 100 else pytest.param(pause, marks=pytest.mark.slow) for pause in PAUSES]
 CSV = "question,sentence,label\nHow tall is the new tower?,The new tower is 90 metres tall.,correct\n"
 
 
@@ -85,7 +86,7 @@ def test_a_label_is_for_the_answer_that_is_shown_while_another_question_is_answe
         assert read(small, "select text from sentence where id = ?", sentence_id) == [(shown,)]
 
 
-@pytest.mark.parametrize("pause", PAUSES)
+@pytest.mark.parametrize("pause", EACH_PAUSE)
 def test_a_double_click_puts_a_question_in_the_queue_or_takes_it_out_and_does_not_undo_it(page, small, pause):
     page.goto(f"{small.url}/?corpus=handbook&q=How+long+does+it+take%3F")
     expect(page.get_by_text("Generative scores: ")).to_be_visible()
@@ -105,7 +106,7 @@ def sign_on_ask(page: Page, name: str) -> None:
     wait_until_idle(page)
 
 
-@pytest.mark.parametrize("pause", PAUSES)
+@pytest.mark.parametrize("pause", EACH_PAUSE)
 def test_a_file_of_labels_is_imported_once(page, small, pause):
     name = f"twice-{pause}"
     page.goto(f"{small.url}/data?corpus=starter&view=labels")

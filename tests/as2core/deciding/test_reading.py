@@ -76,7 +76,7 @@ def run(pairs, labels, settings):
     return decision
 
 
-@pytest.mark.parametrize("measure", ["RR", "AP"])
+@pytest.mark.parametrize("measure", ["RR", pytest.param("AP", marks=pytest.mark.slow)])
 def test_a_part_of_long_lists_decides(measure):
     pairs, labels = make(60, 20, 1, strength=(1.8, 0.8))
     part, whole = (run(pairs, labels, DecisionSettings(measure, is_planned=planned)) for planned in (True, False))
@@ -101,7 +101,7 @@ def test_a_question_may_be_drawn_again_and_all_labels_give_the_truth(measure):
     assert decision.judge().estimate == pytest.approx(np.mean(truth))
 
 
-@pytest.mark.parametrize("measure", ["RR", "AP"])
+@pytest.mark.parametrize("measure", ["RR", pytest.param("AP", marks=pytest.mark.slow)])
 def test_asked_after_every_label_the_interval_holds_as_often_as_it_says(measure):
     """Every question stands twice, with the orders exchanged: neither ranker is better, so each conclusion that one is
     would be wrong."""
