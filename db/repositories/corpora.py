@@ -5,8 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
+from functools import cache
 
-from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, delete, func, insert, or_, select, union_all, update
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Row,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    union_all,
+    update,
+)
 from sqlalchemy.orm import Session
 
 from as2core.types import Document as Content
@@ -43,10 +58,14 @@ def find_corpus(session: Session, name: str) -> Corpus | None:
 def count_contents(session: Session, corpus_ids: Sequence[int]) -> dict[int, Row]:
     """Corpus -> (id, documents, sentences, changed, questions, newest_question): of the documents, when one was last
     added or changed; of the questions, the newest id, 0 without one."""
-    return {row.id: row for ids in split_batches(corpus_ids) for row in session.execute(_select_contents(ids))}
+    batches = split_batches(corpus_ids)
+    return {row.id: row for ids in batches for row in session.execute(_select_contents(), {"ids": ids})}
 
 
-def _select_contents(corpus_ids: Sequence[int]) -> Select:
+@cache
+def _select_contents() -> Select:
+    """Of the corpora `ids`. Made once: every page asks for it, and to make it takes longer than to run it."""
+    ids: BindParameter = bindparam("ids", expanding=True)
     of_documents = select(
         Document.corpus_id,
         func.count().label("documents"),
@@ -58,13 +77,13 @@ def _select_contents(corpus_ids: Sequence[int]) -> Select:
         func.count().label("questions"),
         func.max(Question.id).label("newest_question"),
     )
-    documents = of_documents.where(_is_present(*corpus_ids)).group_by(Document.corpus_id).subquery()
-    questions = of_questions.where(Question.corpus_id.in_(corpus_ids)).group_by(Question.corpus_id).subquery()
+    documents = of_documents.where(_is_present(ids)).group_by(Document.corpus_id).subquery()
+    questions = of_questions.where(Question.corpus_id.in_(ids)).group_by(Question.corpus_id).subquery()
     numbers = (documents.c.documents, documents.c.sentences, questions.c.questions, questions.c.newest_question)
     contents = select(Corpus.id, documents.c.changed, *(func.coalesce(n, 0).label(n.name) for n in numbers))
     with_documents = contents.outerjoin(documents, documents.c.corpus_id == Corpus.id)
     with_questions = with_documents.outerjoin(questions, questions.c.corpus_id == Corpus.id)
-    return with_questions.where(Corpus.id.in_(corpus_ids))
+    return with_questions.where(Corpus.id.in_(ids))
 
 
 def count_labels(session: Session, corpus_id: int) -> int:
@@ -88,11 +107,12 @@ def _count_pairs(session: Session, which: ColumnElement[bool]) -> int:
 
 
 def has_documents(session: Session, corpus_id: int) -> bool:
-    return bool(session.scalar(select(select(Document.id).where(_is_present(corpus_id)).exists())))
+    return bool(session.scalar(select(select(Document.id).where(_is_present([corpus_id])).exists())))
 
 
-def _is_present(*corpus_ids: int) -> ColumnElement[bool]:
-    """A deleted document keeps a row without sentences: if it is added again, it finds its labels by it."""
+def _is_present(corpus_ids: Sequence[int] | BindParameter) -> ColumnElement[bool]:
+    """A document of these corpora. A deleted one keeps a row without sentences: if it is added again, it finds its
+    labels by it."""
     return and_(Document.corpus_id.in_(corpus_ids), Document.sentences > 0)
 
 
@@ -118,7 +138,7 @@ def list_names_of_file(session: Session, corpus_id: int, source: str, prefix: st
 def list_documents_of_file(session: Session, corpus_id: int, source: str) -> list[Row]:
     """Rows as `find_documents` gives them."""
     columns = (Document.id, Document.external_id, Document.title, Document.source, Document.sentences)
-    of_file = select(*columns).where(_is_present(corpus_id), Document.source == source)
+    of_file = select(*columns).where(_is_present([corpus_id]), Document.source == source)
     return list(session.execute(of_file.order_by(Document.id)))
 
 
@@ -251,7 +271,7 @@ def find_documents(session: Session, corpus_id: int, search: str, limit: int | N
     """Rows (id, external_id, title, source, sentences), those whose title, name or file contains `search`, in
     order."""
     columns = (Document.id, Document.external_id, Document.title, Document.source, Document.sentences)
-    documents = select(*columns).where(_is_present(corpus_id)).order_by(Document.id).limit(limit)
+    documents = select(*columns).where(_is_present([corpus_id])).order_by(Document.id).limit(limit)
     if search:
         names = (Document.title, Document.external_id, Document.source)
         documents = documents.where(or_(*(name.icontains(search, autoescape=True) for name in names)))
