@@ -41,16 +41,24 @@ function send(state, act) {
 }
 
 function sendNext(state) {
-  const { doc, list, breaks, map } = state.data;
-  if (window.__as2keys !== state || !state.waiting.length || state.sent.doc === doc) return;
+  const { doc, list, breaks, map } = state.data, [next] = state.waiting;
+  if (window.__as2keys !== state || !next || state.sent.doc === doc) return;
   const isCertain = list === state.sent.list && breaks === state.sent.breaks;
-  if (isCertain && Object.values(map).includes(state.waiting[0])) send(state, state.waiting.shift());
-  else late(state, state.waiting.splice(0).length);
+  if (isCertain && next.row && !isAtRest()) setTimeout(() => sendNext(state), SETTLING_MS);
+  else if (isCertain && next.row && findButton(next)) clickNext(state);
+  else if (isCertain && Object.values(map).includes(next)) send(state, state.waiting.shift());
+  else dropWaiting(state);
+}
+
+function dropWaiting(state) {
+  const dropped = state.waiting.splice(0);
+  if (dropped.length) late(state, dropped.length, dropped[0].row ? "click" : "key");
 }
 
 // A click on a button of Label counts as a key does: once for what is shown. Streamlit sends it for whatever the server has
-// drawn last, which the browser may not show yet.
-const ANSWER_MS = 1000;
+// drawn last, which the browser may not show yet. One on another row of a list waits until the page is at rest, and is then
+// for the row of that number wherever it is.
+const ANSWER_MS = 1000, SETTLING_MS = 50;
 
 function isAtRest() {
   return document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning";
@@ -62,17 +70,41 @@ function findAct(state, target) {
   return state.data?.clicks?.includes(act) ? act : undefined;
 }
 
+function findRow(state, target) {
+  const row = /, candidate (\d+)$/.exec(target.closest?.("button")?.textContent)?.[1];
+  return state.data.list && row ? { label: findLabel(target), row } : undefined;
+}
+
+function findButton({ label, row }) {
+  const buttons = document.querySelectorAll(`[class*="st-key-label_row_"][class*="_${label}"] button`);
+  return [...buttons].find((b) => b.textContent.endsWith(`, candidate ${row}`) && b.offsetParent);
+}
+
+function clickNext(state) {
+  state.next = new MouseEvent("click", { bubbles: true, cancelable: true, composed: true, detail: 1 });
+  findButton(state.waiting.shift()).dispatchEvent(state.next);
+}
+
 function takeClick(state, event) {
   if (!findAct(state, event.target)) return;
-  const { doc, list, breaks } = state.data;
-  if (state.sent.doc === doc || state.waiting.length) return refuseClick(state, event);
-  const sent = (state.sent = { act: "click", doc, list, breaks });
+  const { doc, list, breaks } = state.data, row = findRow(state, event.target);
+  if (state.sent.doc === doc || (state.waiting.length && event !== state.next)) return holdClick(state, event, row);
+  const sent = (state.sent = { act: "click", doc, list, breaks, row });
   const release = () => {  // an act that failed leaves what is shown
     if (state.sent !== sent || state.data.doc !== doc) return;
-    if (isAtRest()) state.sent = {};
-    else setTimeout(release, ANSWER_MS);
+    if (!isAtRest()) return setTimeout(release, ANSWER_MS);
+    state.sent = {};
+    dropWaiting(state);
   };
   setTimeout(release, ANSWER_MS);
+}
+
+function holdClick(state, event, row) {
+  const rows = [state.sent.row, ...state.waiting].map((other) => other?.row);
+  if (!row || state.missed || state.sent.list !== state.data.list || rows.includes(row.row)) return refuseClick(state, event);
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  state.waiting.push(row);
 }
 
 function refuseClick(state, event) {
@@ -119,6 +151,7 @@ function noteGesture(state, event) {
     state.isStray = Boolean(isSecond && place !== last.place);
     state.down = { timeStamp, clientX, clientY, place };
   }
+  if (event === state.next) return takeClick(state, event);
   const isKey = event.type === "click" && event.detail === 0;
   if (state.isStray && !isKey || event.type === "click" && isOfEarlierAnswer(state, event.target)) refuseClick(state, event);
   else if (event.type === "click") takeClick(state, event);
@@ -150,9 +183,7 @@ function noteRow(state, { detail, target }) {
 }
 
 function followRow(state, tries) {
-  const row = state.data.doc.split("/")[1];
-  const buttons = document.querySelectorAll(`[class*="st-key-label_row_"][class*="_${state.follow}"] button`);
-  const front = [...buttons].find((b) => b.textContent.endsWith(`, candidate ${Number(row) + 1}`) && b.offsetParent);
+  const front = findButton({ label: state.follow, row: Number(state.data.doc.split("/")[1]) + 1 });
   if (front && document.activeElement !== front) front.focus({ preventScroll: true });
   if (tries && state.follow) setTimeout(() => followRow(state, tries - 1), 50);
   else state.follow = undefined;

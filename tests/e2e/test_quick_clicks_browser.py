@@ -12,6 +12,7 @@ pytestmark = pytest.mark.browser
 
 PAUSES = (40, 100, 200)  # milliseconds, of a person's double click
 EACH_PAUSE = [pause if pause == 100 else pytest.param(pause, marks=pytest.mark.slow) for pause in PAUSES]
+ROW, CANDIDATE = '[data-testid="as2-candidate"]', '[class*="st-key-as2-candidate-"]'
 CSV = "question,sentence,label\nHow tall is the new tower?,The new tower is 90 metres tall.,correct\n"
 
 
@@ -62,6 +63,26 @@ def test_a_double_click_labels_one_sentence_and_takes_one_question_out_of_the_qu
     assert read(small, "select count(*) from question where queued") == before
     click_twice(page, page.locator(".st-key-label_remove button:visible"), 200)
     assert read(small, "select count(*) from question where queued") == [(before[0][0] - 1,)]
+
+
+def test_quick_clicks_on_rows_of_a_list_label_each_row_and_two_on_one_row_label_it_once(page, small, small_worker):
+    page.set_viewport_size({"width": 1280, "height": 1600})  # all rows are in sight
+    open_queue(page, f"{small.url}/label?queue=tops&mode=list", ROW)
+    sign(page, "Pointer")
+    labels = ("incorrect", "correct", "unsure")  # of the first rows: the list does not move for them
+    rows = [page.locator(f"{CANDIDATE}:not(:has(.locked))").nth(n) for n in range(len(labels))]
+    texts = [row.locator(ROW).inner_text() for row in rows]
+    buttons = [row.locator(f'[class*="_{x}"] button:visible') for row, x in zip(rows, labels, strict=True)]
+    boxes = [button.bounding_box() for button in buttons]
+    for box in (*boxes, boxes[-1]):
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.wait_for_timeout(60)
+    expect(page.get_by_title("Sentences labelled by Pointer").locator("b")).to_have_text(str(len(labels)))
+    wait_until_idle(page)
+    events = read_labels(small, "Pointer")
+    assert [label for *_, label in events] == list(labels)
+    sentences = [read(small, "select text from sentence where id = ?", sentence)[0][0] for _, sentence, _ in events]
+    assert all(sentence in text for sentence, text in zip(sentences, texts, strict=True)), (sentences, texts)
 
 
 def test_a_label_is_for_the_answer_that_is_shown_while_another_question_is_answered(page, small):
