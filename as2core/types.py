@@ -166,5 +166,10 @@ class Progress:
     total: int
     stage: str = ""
 
+    @property
+    def share(self) -> float:
+        """From 0 to 1; 0 while the total is unknown."""
+        return min(1.0, self.done / self.total) if self.total else 0.0
+
 
 OnProgress = Callable[[Progress], None]

@@ -350,7 +350,7 @@ class _Judges:
 
     def report_scoring(self, p: Progress) -> None:
         """By the judge, then by both copies."""
-        message, share = "looking for labels that look wrong", p.done / max(1, p.total)
+        message, share = "looking for labels that look wrong", p.share
         stage = "judges" if self.copies else "check"
         share = 2 * JUDGE_SHARE + (1 - 2 * JUDGE_SHARE) * share if self.copies else share
         self.run.reporter.advance(stage, share, f"{message}, {p.done:,} of {p.total:,}")

@@ -170,7 +170,7 @@ def _first_start(wb: Workbench) -> None:
 
     def report(p: Progress) -> None:
         text = f"First start: {plain(p.stage) or 'reading the starter corpus'} …"
-        bar.progress(min(1.0, p.done / p.total) if p.total else 0.0, text=text)
+        bar.progress(p.share, text=text)
 
     with slot.container():
         bar = st.progress(0.0, text="First start: reading the starter corpus …")

@@ -150,8 +150,7 @@ def load_result(frame: Frame, text: str, show_early: Callable[[Answer], None]) -
     bar = slot.progress(0.0, text="Searching the documents …")
 
     def report(p: Progress) -> None:
-        share = min(1.0, p.done / p.total) if p.total else 0.0
-        bar.progress(share, text=f"{capitalize(plain(p.stage)) or 'Ranking'} …")
+        bar.progress(p.share, text=f"{capitalize(plain(p.stage)) or 'Ranking'} …")
 
     def show(answer: Answer) -> None:
         slot.empty()
