@@ -57,7 +57,7 @@ from as2core.training.weight_mean import (
     count_mixed_shares,
     load_mean,
 )
-from as2core.types import Question
+from as2core.types import Progress, Question
 
 MAX_LOGGED_STEPS = 20_000  # of longer runs the losses of some steps are averaged: a history is in memory
 # events that tell how far something is that takes no step; they are not in the history
@@ -230,10 +230,10 @@ def _mix_with_base(
     return share
 
 
-def _report_scoring(control: RunControl, done: int, total: int) -> None:
+def _report_scoring(control: RunControl, p: Progress) -> None:
     if control.is_stop_requested:
         raise Cancelled(CANCELLED)
-    control.report(SCORING, done, total)
+    control.report(SCORING, p.done, p.total)
 
 
 class _Patience(EarlyStoppingCallback):
