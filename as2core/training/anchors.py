@@ -50,7 +50,7 @@ def choose_anchors(
     `on_progress` is called between questions; what it raises stops the choice."""
     rng, exact = random.Random(seed), base.exact_engine()
     anchors, logits = [], {}
-    usable = [q for q in questions if q.candidates and not q.positives and not q.negatives]
+    usable = [q for q in questions if q.candidates and not q.has_labels]
     for done, q in enumerate(usable):
         if on_progress:
             on_progress(Progress(done, len(usable)))

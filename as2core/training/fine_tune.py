@@ -179,14 +179,14 @@ def _plan(
 
 def _select_grades(questions: Sequence[Question], grades: tuple[int, ...]) -> Sequence[Question]:
     """The questions with incorrect candidates of these grades alone, and those without a label, which are anchors."""
-    anchors = [q for q in questions if not q.positives and not q.negatives]
+    anchors = [q for q in questions if not q.has_labels]
     return [*apply_asnq_negatives(questions, grades), *anchors] if anchors else apply_asnq_negatives(questions, grades)
 
 
 def _count_questions(train: Sequence[Question], batches: BatchPlan, settings: TrainSettings, base: HasWeights) -> int:
     """Those that the loss learns from, and the anchors."""
     has_anchors = settings.anchor and base.is_trained
-    return batches.question_count + (sum(not q.positives and not q.negatives for q in train) if has_anchors else 0)
+    return batches.question_count + (sum(not q.has_labels for q in train) if has_anchors else 0)
 
 
 def _prepare(learner: Learner, questions: Sequence[Question], batches: BatchPlan, control: RunControl) -> None:
