@@ -237,8 +237,7 @@ def _read_sheet(stem: str, sheet: Sheet, unit: str, problems: list[Problem]) -> 
     blocks = _clean_blocks(read_blocks(sheet)) if records is None else []
     if blocks:
         title = choose_sheet_title(stem, sheet.name, join_blocks(blocks))
-        repeats_title = len(blocks) > 1 and blocks[0].text == title
-        yield _make_document(docid, title, blocks[1:] if repeats_title else blocks)
+        yield _make_document(docid, title, drop_title(title, blocks, frozenset(BlockKind)))
 
 
 def parse_single(stem: str, suffix: str, content: bytes) -> Document:

@@ -86,11 +86,8 @@ def read_book(content: bytes) -> Book:
         if _PASSWORD_MARK in content:
             raise UnreadableFile("it is locked with a password; remove the password and save it again")
         raise UnreadableFile("it is of an old version of Excel; save it as Excel workbook (.xlsx)")
-    with (
-        explain_damage("an Excel workbook", ".xlsx"),
-        warnings.catch_warnings(),
-    ):  # openpyxl's, of what it does not keep
-        warnings.simplefilter("ignore")
+    with explain_damage("an Excel workbook", ".xlsx"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # openpyxl's, of what it does not keep
         require_bounded_size(content)
         book = _open_book(content)
         sheets = [_read_sheet(book, sheet) for sheet in book.worksheets if sheet.sheet_state == "visible"]
