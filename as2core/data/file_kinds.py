@@ -1,8 +1,8 @@
 """What a file is by its content, where its name says another kind: a PDF named .txt would be read as text."""
 
-import codecs
 import re
 
+from as2core.data.encodings import decode_start
 from as2core.data.office_files import OLD_FORMAT, WORKBOOK_PART, list_parts
 from as2core.data.unpacking import ZIP_MAGIC
 from as2core.errors import UnreadableFile
@@ -36,9 +36,8 @@ def is_web_page(suffix: str, content: bytes) -> bool:
     """Whether a file of text is a web page: it begins as a whole page does. One that shows tags later is text."""
     if suffix != ".txt":
         return False
-    head = content[:MAX_HEAD_BYTES]
-    is_utf_16 = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return _PAGE_START.match(head.decode("utf-16" if is_utf_16 else "utf-8-sig", "ignore")) is not None
+    head = decode_start(content[:MAX_HEAD_BYTES])
+    return _PAGE_START.match(head.decode("utf-8-sig", "ignore")) is not None
 
 
 def require_kind(suffix: str, content: bytes) -> None:
