@@ -28,7 +28,7 @@ from app.ui import errors, navigation, page_keys, signin, url
 from app.ui.job import WAIT_SECONDS
 from app.ui.landing import shipped
 from app.ui.landing.glossary import draw_glossary
-from app.ui.landing.restart import show_lost_click
+from app.ui.session.restart import show_lost_click
 from app.ui.signin import fragment
 from app.ui.text import plain
 from app.ui.wording import describe_vectors_of, name_version_state

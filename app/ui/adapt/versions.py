@@ -9,8 +9,8 @@ from app.compare import new_weights, promotions
 from app.ui import errors, navigation, url
 from app.ui.adapt import files, promote, selection
 from app.ui.errors import catch_errors, guard
-from app.ui.landing import acts
 from app.ui.page import Frame, announce
+from app.ui.session import acts
 from app.ui.text import format_time, plain
 from app.ui.wording import name_version_state
 from app.versions import management, promotion, registry

@@ -21,8 +21,8 @@ from app.corpora.synonyms import read_synonyms
 from app.ui import url
 from app.ui.ask import drops
 from app.ui.ask.record import Record, make_record
-from app.ui.landing.unsaved import find_sent_number
 from app.ui.page import Frame
+from app.ui.session.unsaved import find_sent_number
 from app.ui.signin import fragment
 from app.ui.text import capitalize, plain
 from as2core.types import Progress

@@ -19,9 +19,9 @@ from app.ui.data.progress import show_progress
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import catch_errors
 from app.ui.job import WAIT_SECONDS
-from app.ui.landing import acts
 from app.ui.page import Frame, announce, forget_corpus, use_corpus
 from app.ui.scripts import scroll_to
+from app.ui.session import acts
 from app.ui.signin import fragment
 from app.ui.text import plain
 from app.ui.uploads import offer_upload

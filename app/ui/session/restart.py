@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.state.session_state import Serialized
 
-from app.ui.landing.unsaved import draw_text, keep_sent_texts, list_sent_notes
+from app.ui.session.unsaved import draw_text, keep_sent_texts, list_sent_notes
 from app.ui.uploads import note_lost_files
 
 RESTART_MESSAGE = "The server was restarted while this page was open. If your last click had no effect, repeat it."
