@@ -26,7 +26,7 @@ from as2core.data.source import (
     stream_fields,
     stream_rows,
 )
-from as2core.data.spreadsheet import DELIMITERS, find_header, restore_formula
+from as2core.data.spreadsheet import DELIMITERS, find_header, restore_formula, split_header
 from as2core.errors import BadSetting
 from as2core.metrics import order
 from as2core.types import Question
@@ -89,7 +89,7 @@ def is_table(start: str) -> bool:
 def _find_columns(header: str) -> tuple[str, list[str]] | None:
     """What divides the columns of such a table, and their names; None for another first line."""
     for delimiter in DELIMITERS:
-        names = [name.strip().strip('"').lower() for name in header.removeprefix("\ufeff").split(delimiter)]
+        names = [name.lower() for name in split_header(header.removeprefix("\ufeff"), delimiter)]
         if names == [*BEIR_COLUMNS] or (
             len(names) == len(set(names)) and {*TABLE_COLUMNS[:3]} <= set(names) <= {*TABLE_COLUMNS}
         ):
