@@ -29,8 +29,8 @@ class Block(NamedTuple):
 def drop_title(
     title: str, blocks: Sequence[Block], kinds: Container[BlockKind] = frozenset([BlockKind.HEADING])
 ) -> list[Block]:
-    """Without the block of one of these kinds that they begin with if it says the title once more, and is not all there
-    is."""
+    """Without the block that they begin with if it is of one of these kinds and says the title once more, and others
+    follow it."""
     repeats_title = len(blocks) > 1 and blocks[0].text == title and blocks[0].kind in kinds
     return list(blocks[1:] if repeats_title else blocks)
 
