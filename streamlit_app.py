@@ -10,7 +10,7 @@ from streamlit import config, net_util
 
 from app.security import ClosedRoutes, LogoutGuard, SecurityHeaders
 from app.ui.errors import on_script_error
-from app.ui.landing.login_return import LoginReturn
+from app.ui.session.login_return import LoginReturn
 from app.ui.start import StartScript
 from app.ui.uploads import UploadGuard
 from app.workbench.models import import_libraries

@@ -23,9 +23,9 @@ def join(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-def name_some(names: Sequence[str], total: int | None = None) -> str:
-    """As in "a.txt, b.txt and 3 more"; the first names of `total`, all of them if not given."""
-    rest = (len(names) if total is None else total) - min(len(names), MAX_NAMES)
+def name_some(names: Sequence[str]) -> str:
+    """As in "a.txt, b.txt and 3 more"."""
+    rest = len(names) - MAX_NAMES
     return ", ".join(names[:MAX_NAMES]) + (f" and {rest:,} more" if rest > 0 else "")
 
 

@@ -86,6 +86,11 @@ class Question:
         return sum(c.label == 0 for c in self.candidates)
 
     @property
+    def has_labels(self) -> bool:
+        """A correct or an incorrect candidate."""
+        return any(c.label is not None for c in self.candidates)
+
+    @property
     def has_both_labels(self) -> bool:
         """A correct and an incorrect candidate: it can be ranked well or badly."""
         return bool(self.positives and self.negatives)
@@ -165,6 +170,11 @@ class Progress:
     done: int
     total: int
     stage: str = ""
+
+    @property
+    def share(self) -> float:
+        """From 0 to 1; 0 while the total is unknown."""
+        return min(1.0, self.done / self.total) if self.total else 0.0
 
 
 OnProgress = Callable[[Progress], None]

@@ -139,7 +139,7 @@ def _warn_of_held_out(composition: snapshot.Composition, copies: int) -> str:
     knows that the questions are not their own."""
     parts = composition.parts
     own = (x.question for x in composition.questions if x.origin not in SHIPPED_CORPORA)
-    if parts.borrowed_part == "dev" and any(q.positives or q.negatives for q in own):
+    if parts.borrowed_part == "dev" and any(q.has_labels for q in own):
         return (
             "None of your own questions is held out: before and after are measured on the dev questions of this "
             "corpus. Label questions of your own to measure on them."

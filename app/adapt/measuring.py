@@ -212,7 +212,7 @@ class _MeasuringAhead:
     def _report(self, p: Progress) -> None:
         self._make_room()
         message = f"reading questions for the next retrain, {p.done:,} of {p.total:,}"
-        self.job.progress(p.done / max(1, p.total), message)
+        self.job.progress(p.share, message)
 
     def _make_room(self, _: Progress | None = None) -> None:
         self.job.step_back()

@@ -49,7 +49,7 @@ class Narrowing:
         parts = composition.parts
         of_part = ({q.qid for q in part} for part in (parts.train, parts.dev, parts.held_out))
         train, dev, held_out = (sum(q.qid in qids for q in questions) for qids in of_part)
-        with_labels = sum(bool(q.positives or q.negatives) for q in questions)
+        with_labels = sum(q.has_labels for q in questions)
         return cls(len(ids), train, dev, held_out, len(ids) - with_labels)
 
 
@@ -208,7 +208,7 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
     with wb.read() as s:
         ranked_count, answer_count = (0, 0) if base.id is None else rows.count_first_answers(s, corpus_id, base.id)
     return Readiness(
-        questions=sum(bool(x.question.positives or x.question.negatives) for x in composition.questions),
+        questions=sum(x.question.has_labels for x in composition.questions),
         labels=sum(counts.values()) + sum(x.conflict_count for x in composition.questions),
         correct=counts[CORRECT],
         incorrect=counts[INCORRECT],

@@ -123,7 +123,7 @@ class _Retrain:
                 work,
                 steps=self._count_steps(base, parts.train),
                 evaluations=settings.epochs,
-                mean_evaluations=count_mixed_shares(len(training.sample_validation(parts.dev, 0))) if is_mixed else 0,
+                mean_evaluations=count_mixed_shares(len(snapshots.sample_validation(parts.dev, 0))) if is_mixed else 0,
                 hard_negatives=settings.hard_negatives,
                 anchor_questions=replay if settings.anchor else (),
                 anchors=self._count_anchors(base),
@@ -157,7 +157,7 @@ class _Retrain:
         """Those that choose how far gradient descent goes."""
         if self.settings.is_fitted:
             return ()
-        return training.sample_validation(self.snapshot.parts.dev, self.settings.seed)
+        return snapshots.sample_validation(self.snapshot.parts.dev, self.settings.seed)
 
     @property
     def _calibration_questions(self) -> Sequence[Question]:
@@ -350,7 +350,7 @@ class _Judges:
 
     def report_scoring(self, p: Progress) -> None:
         """By the judge, then by both copies."""
-        message, share = "looking for labels that look wrong", p.done / max(1, p.total)
+        message, share = "looking for labels that look wrong", p.share
         stage = "judges" if self.copies else "check"
         share = 2 * JUDGE_SHARE + (1 - 2 * JUDGE_SHARE) * share if self.copies else share
         self.run.reporter.advance(stage, share, f"{message}, {p.done:,} of {p.total:,}")

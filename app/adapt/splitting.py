@@ -82,7 +82,7 @@ def split(
     `embed` gives unit vectors `(n, width)`; without it, or them, only words are compared. `trained_on` and `benchmarks`
     are texts of questions. `to_training` makes a training question of a labelled one.
     """
-    questions = [x for x in all_questions if x.question.positives or x.question.negatives]
+    questions = [x for x in all_questions if x.question.has_labels]
     groups = _group_questions(questions, embed, trained_on, benchmarks)
     of_part = {part: [g for g in groups if g.part == part] for part in ("train", "dev", "test", "")}
     dev = _list_questions(of_part["dev"])

@@ -18,7 +18,7 @@ from as2core.rankers.fusion import FusionRanker
 from as2core.rankers.generative import GenerativeRanker
 from as2core.training.fusion import fit_fusion
 from as2core.training.settings import TrainSettings
-from as2core.types import Json, OnProgress, Progress, Question
+from as2core.types import Json, OnProgress, Question
 
 if TYPE_CHECKING:
     from as2core.training.loop import RunControl
@@ -114,7 +114,7 @@ def read_anchors(
 
     train_settings = choose_train_settings(base, settings, ())
     anchors = list_training_questions((), replay, train_settings)
-    choose_anchors(base, anchors, seed=train_settings.seed, on_progress=lambda *at: on_progress(Progress(*at)))
+    choose_anchors(base, anchors, seed=train_settings.seed, on_progress=on_progress)
 
 
 def choose_judge_settings(base: CascadeRanker, seed: int) -> TrainSettings:

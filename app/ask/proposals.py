@@ -22,8 +22,8 @@ from app.jobs.attempt import JobRun
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
 from app.labels import annotation
-from app.labels.annotation import Presentation
 from app.labels.guidelines import find_guidelines
+from app.labels.items import Presentation
 from app.ranking import scoring
 from app.ranking.retrieval import check_question
 from app.versions import loading

@@ -128,6 +128,11 @@ class ComparisonView:
         """Each ranker once."""
         return tuple(r for r in self.results if r.ranker not in self.twins)
 
+    @property
+    def question_texts(self) -> dict[str, str]:
+        """By the questions' ids."""
+        return self.per_question.drop_duplicates("qid").set_index("qid")["question"].to_dict()
+
     def list_distinct_pairs(self, metric: str) -> tuple[PairedResult, ...]:
         """The tests of a metric between these."""
         return tuple(p for p in self.paired.get(metric, ()) if not {p.a, p.b} & self.twins.keys())

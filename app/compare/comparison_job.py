@@ -236,7 +236,7 @@ def _report_questions(job: JobRun, settings: ComparisonSettings, place: int) -> 
         if not first[0]:  # loading and what is prepared once do not count
             first = p.done, job.seconds()
         left = describe_remaining(job.seconds() - first[1], p.done - first[0], p.total - first[0])
-        share = (place + p.done / max(1, p.total)) / len(settings.rankers)
+        share = (place + p.share) / len(settings.rankers)
         message = f"{title}: {p.done} of {p.total} questions{left}{' for this one' if left else ''}"
         job.progress(EVALUATION_SHARE * share, message)
 

@@ -63,7 +63,7 @@ def _find_missing(wb: Workbench, view: ComparisonView, qids: Iterable[str]) -> f
     corpus = find_own_corpus(wb, view.data)
     if corpus is None:
         return frozenset()
-    all_texts = _map_texts(view)
+    all_texts = view.question_texts
     texts = {qid: all_texts[qid] for qid in qids}
     correct = {qid: {c.text for c in view.by_id[qid].candidates if c.label == 1} for qid in texts}
     with wb.read() as s:
@@ -123,9 +123,5 @@ def has_open_candidates(
 
 
 def list_texts(view: ComparisonView, qids: Iterable[str]) -> list[str]:
-    texts = _map_texts(view)
+    texts = view.question_texts
     return [texts[qid] for qid in qids if qid in texts]
-
-
-def _map_texts(view: ComparisonView) -> dict[str, str]:
-    return view.per_question.drop_duplicates("qid").set_index("qid")["question"].to_dict()

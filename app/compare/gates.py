@@ -116,7 +116,7 @@ def _check(wb: Workbench, view: VersionView, title: str, gate: Gate, report: Rep
     for place, (side, name) in enumerate(sides.items()):
 
         def on_progress(p: Progress, name: str = name, place: int = place) -> None:
-            share = (place + p.done / max(1, p.total)) / len(sides)
+            share = (place + p.share) / len(sides)
             report(share, f"{name}, {p.done:,} of {p.total:,} questions")
 
         check_ranker(wb, name)

@@ -12,9 +12,9 @@ from as2core.data import beir, csv_ratings, label_rows
 from as2core.data.catalog import RATING_STREAMS, STREAMS, TOOLS, sniff
 from as2core.data.documents import MAX_NAME_CHARS, MAX_TITLE_CHARS, clean_file_name
 from as2core.data.documents import TABLES as TABLE_SUFFIXES
-from as2core.data.label_content import LabelContent, decode_labels, name_file
+from as2core.data.label_content import LabelContent, decode_labels
 from as2core.data.parser_process import ParserProcess
-from as2core.data.source import Report, read_all, read_bytes
+from as2core.data.source import Report, name_file, read_all, read_bytes
 from as2core.data.unpacking import MAX_WHOLE_BYTES, TooLarge
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.messages import count

@@ -18,7 +18,7 @@ def run_embed(job: JobRun) -> dict[str, Json]:
         return {"passages": 0}
 
     def report(progress: Progress) -> None:
-        job.progress(min(indexing.MAX_EMBEDDED_SHARE, progress.done / max(1, progress.total)), progress.stage)
+        job.progress(min(indexing.MAX_EMBEDDED_SHARE, progress.share), progress.stage)
 
     count = indexing.embed_passages(job, job.corpus_id, report)
     with job.wb.read() as s:

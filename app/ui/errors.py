@@ -14,7 +14,7 @@ from typing import ParamSpec
 import streamlit as st
 
 from app.ui import signin
-from app.ui.landing.acts import finish
+from app.ui.session.acts import finish
 from app.ui.text import capitalize_message, plain
 from app.workbench.people import NotAllowed
 from app.workbench.workbench import DatabaseOutage, DatabaseTrouble

@@ -62,7 +62,16 @@ def draw_live(wb: Workbench, job: JobView, panel: Panel, *, seconds: float = POL
 
 def draw_progress(wb: Workbench, job: JobView) -> None:
     """The panel of a job that has nothing else to show."""
-    st.progress(min(1.0, job.progress), text=plain(job.message or "waiting for the worker"))
+    _draw_share(job, job.message or "waiting for the worker")
+
+
+def draw_bar(job: JobView, start: str) -> None:
+    """How far a job is, in a panel that shows more of it. `start`: until the job itself says what it does."""
+    _draw_share(job, "Stopping …" if job.cancelling else capitalize(job.message or start))
+
+
+def _draw_share(job: JobView, message: str) -> None:
+    st.progress(min(1.0, max(0.0, job.progress)), text=plain(message))
 
 
 def draw_retrain(wb: Workbench, job: JobView, person: AnnotatorView, *, corpus: str = "") -> None:
@@ -80,7 +89,7 @@ def draw_retrain(wb: Workbench, job: JobView, person: AnnotatorView, *, corpus: 
             else:
                 draw_cancel_or_retry(wb, job, "adapt", person)
         if job.is_active:
-            st.progress(min(1.0, max(0.0, job.progress)), text=plain(_describe_progress(job)))
+            _draw_share(job, _describe_progress(job))
         if job.state != "running" and not job.paused:
             st.caption(describe_state(job))
         draw_wait_and_error(wb, job)
@@ -176,7 +185,7 @@ def draw_cancel_or_retry(wb: Workbench, job: JobView, key: str, person: Annotato
 @guard
 def _retry(wb: Workbench, job_id: int, by: int) -> None:
     retry_once(wb, job_id, by=by)
-    st.query_params["job"] = str(job_id)
+    url.set_place(job=str(job_id))
 
 
 def retry_once(wb: Workbench, job_id: int, *, by: int) -> None:

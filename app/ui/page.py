@@ -28,7 +28,7 @@ from app.ui import errors, navigation, page_keys, signin, url
 from app.ui.job import WAIT_SECONDS
 from app.ui.landing import shipped
 from app.ui.landing.glossary import draw_glossary
-from app.ui.landing.restart import show_lost_click
+from app.ui.session.restart import show_lost_click
 from app.ui.signin import fragment
 from app.ui.text import plain
 from app.ui.wording import describe_vectors_of, name_version_state
@@ -42,6 +42,8 @@ log = logging.getLogger(__name__)
 
 _NO_CORPUS = "There is no corpus called “{}” here."
 _READING_MESSAGE = "The corpus “{}” is being read. It opens in a moment."
+_CORPUS_BOX, _MODEL_BOX = "as2_corpus", "as2_model"  # keys in the side bar
+_CORPUS = "_as2_corpus"  # of the session: the name of the corpus that the last run showed
 MODEL_BOX_CHARS = 26  # of the box in the side bar; a longer name is cut in it, and stands below in full
 
 
@@ -133,7 +135,7 @@ def open_page(
         version = _choose_version(wb) if choose_model else _show_version(wb)
         annotator = signin.find_person(wb)
         draw_glossary()
-    missing = _get_missing("as2_corpus") if corpus is not None else ""
+    missing = _get_missing(_CORPUS_BOX) if corpus is not None else ""
     frame = Frame(wb, cast(CorpusView, corpus), annotator, version, sizes, missing)
     if needs_corpus and missing:
         draw_missing(frame)
@@ -170,7 +172,7 @@ def _first_start(wb: Workbench) -> None:
 
     def report(p: Progress) -> None:
         text = f"First start: {plain(p.stage) or 'reading the starter corpus'} …"
-        bar.progress(min(1.0, p.done / p.total) if p.total else 0.0, text=text)
+        bar.progress(p.share, text=text)
 
     with slot.container():
         bar = st.progress(0.0, text="First start: reading the starter corpus …")
@@ -197,11 +199,16 @@ def use_corpus(name: str) -> None:
     st.session_state["_as2_use"] = name
 
 
+def forget_corpus() -> None:
+    """After the corpus of this run was deleted: the next one does not look for it."""
+    st.session_state.pop(_CORPUS, None)
+
+
 def _switch_corpus() -> None:
     """Questions that a link chose are those of the corpus before, and so is a retrain or a comparison. A run that was
     overtaken before it drew the box leaves no choice behind: the browser's value is only the one it had; and so it is
     where a click came before the browser had drawn the choice made for it."""
-    if "as2_corpus" not in st.session_state or _get_overdue_corpus():
+    if _CORPUS_BOX not in st.session_state or _get_overdue_corpus():
         return
     _accept_corpus()
     url.put(only=None)
@@ -211,13 +218,13 @@ def _switch_corpus() -> None:
 
 def _get_overdue_corpus() -> str | None:
     """The corpus chosen for the browser, where both its box and its address still show the one before."""
-    return url.get_overdue("corpus") if st.session_state.get("as2_corpus") == url.get("corpus") else None
+    return url.get_overdue("corpus") if st.session_state.get(_CORPUS_BOX) == url.get("corpus") else None
 
 
 def _accept_corpus() -> None:
     """What the box shows is the person's choice, no longer only what stands in for a corpus that is not here."""
-    _forget_missing("as2_corpus")
-    url.put(corpus=st.session_state["as2_corpus"])
+    _forget_missing(_CORPUS_BOX)
+    url.put(corpus=st.session_state[_CORPUS_BOX])
 
 
 def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:
@@ -225,30 +232,30 @@ def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:
     browser has drawn it. Only a run that changes the choice sets the state instead: a default would not change it."""
     by_name = {c.name: c for c in views}
     names, state = list(by_name), st.session_state
-    is_moved, current = url.has_moved("corpus"), state.get("as2_corpus")
+    is_moved, current = url.has_moved("corpus"), state.get(_CORPUS_BOX)
     renamings = _follow_renamings(views)
-    late = _get_missing("as2_corpus")  # it may have been asked for while it was being read
+    late = _get_missing(_CORPUS_BOX)  # it may have been asked for while it was being read
     request = state.pop("_as2_use", None) or _get_overdue_corpus() or renamings.get(current or "") or late
     request = renamings.get(request, request)
     is_followed = is_moved and url.get("corpus") in by_name
     if request in by_name or is_followed:
-        _forget_missing("as2_corpus")
+        _forget_missing(_CORPUS_BOX)
     last = signin.read_cookie(signin.CORPUS)  # it may be another home's
-    target = url.get("corpus") or state.get("_as2_corpus") or (last if last in by_name else "")
+    target = url.get("corpus") or state.get(_CORPUS) or (last if last in by_name else "")
     target = request if request in by_name else target
-    absent = _get_missing("as2_corpus") or target
+    absent = _get_missing(_CORPUS_BOX) or target
     is_late = absent not in by_name and shipped.is_being_read(wb, absent)
-    _report_missing("as2_corpus", target, by_name, _READING_MESSAGE if is_late else _NO_CORPUS)
+    _report_missing(_CORPUS_BOX, target, by_name, _READING_MESSAGE if is_late else _NO_CORPUS)
     index = names.index(target) if target in by_name else 0
     if request in by_name or (current is not None and (is_followed or current not in by_name)):
-        state["as2_corpus"] = request if request in by_name else names[index]
+        state[_CORPUS_BOX] = request if request in by_name else names[index]
         index = 0
     elif current is not None:
         index = names.index(current)
-    name = st.selectbox("Corpus", names, index, key="as2_corpus", on_change=_switch_corpus)
+    name = st.selectbox("Corpus", names, index, key=_CORPUS_BOX, on_change=_switch_corpus)
     corpus = by_name[name]
-    state["_as2_corpus"] = name
-    missing = _get_missing("as2_corpus")
+    state[_CORPUS] = name
+    missing = _get_missing(_CORPUS_BOX)
     url.put(corpus=missing or name)  # an old link stays what it was
     if not missing:  # or it is only what stands in for another
         signin.remember(signin.CORPUS, name)
@@ -263,8 +270,8 @@ def _follow_renamings(views: list[CorpusView]) -> dict[str, str]:
     names = {c.id: c.name for c in views}
     renamings = {name: names[i] for name, i in ids.items() if names.get(i, name) != name}
     ids.update({c.name: c.id for c in views})
-    if new := renamings.get(old := state.get("_as2_corpus", "")):
-        state["_as2_corpus"] = new
+    if new := renamings.get(old := state.get(_CORPUS, "")):
+        state[_CORPUS] = new
         announce(f"The corpus “{old}” is now called “{new}”.")
     if new := renamings.get(url.get("corpus")):
         url.put(corpus=new)
@@ -294,10 +301,10 @@ def _show_version(wb: Workbench) -> str:
 
 def _choose_version(wb: Workbench) -> str:
     active = registry.get_active(wb).name
-    states = {v.name: v.state for v in registry.list_versions(wb, kind="cascade") if not v.problem}
+    states = {v.name: v.state for v in registry.list_versions(wb) if not v.problem}
     names = list(states) if active in states else [active, *states]
     target = url.get("model") or active
-    _report_missing("as2_model", target, names, "There is no ranker called “{}” any more. This is the one in use.")
+    _report_missing(_MODEL_BOX, target, names, "There is no ranker called “{}” any more. This is the one in use.")
     start = target if target in names else active
     index = 0 if _set_model(names, start, active) else names.index(start)
 
@@ -308,9 +315,9 @@ def _choose_version(wb: Workbench) -> str:
         "Ranker",
         names,
         index=index,
-        key="as2_model",
+        key=_MODEL_BOX,
         on_change=_forget_missing,
-        args=("as2_model",),
+        args=(_MODEL_BOX,),
         format_func=label,
     )
     if len(label(name)) > MODEL_BOX_CHARS:
@@ -325,10 +332,10 @@ def _set_model(names: list[str], start: str, active: str) -> bool:
     state = st.session_state
     was_promoted = state.get("_as2_active", active) != active
     state["_as2_active"] = active
-    current = state.get("as2_model")
+    current = state.get(_MODEL_BOX)
     if current is None or (current in names and not was_promoted):
         return False
-    state["as2_model"] = current if current in names and url.get("model") else start
+    state[_MODEL_BOX] = current if current in names and url.get("model") else start
     return True
 
 

@@ -22,9 +22,9 @@ import streamlit as st
 from streamlit import config
 
 from app.ui import url
-from app.ui.landing.login_return import FAILED, OUTCOME
-from app.ui.landing.unsaved import draw_texts
 from app.ui.scripts import load_script
+from app.ui.session.login_return import FAILED, OUTCOME
+from app.ui.session.unsaved import draw_texts
 from app.ui.text import capitalize_message, plain
 from app.workbench import people, sessions
 from app.workbench.login import needs_login

@@ -46,12 +46,12 @@ def offer_upload(label: str, *, key: str, is_allowed: bool = True, **settings: A
     return files
 
 
-def note_lost_files(widget_ids: Iterable[str]) -> None:
-    """In the first run of a session: the browser shows files in these uploaders, which another server had. Their names
-    differ from now on, since the browser keeps what it shows for a name."""
-    context, keys = get_script_run_ctx(), frozenset(i.split("-", 2)[-1] for i in widget_ids)  # $$ID-hash-key
-    if keys and context is not None:
-        st.session_state[_LOST_FILES] = keys
+def note_lost_files(keys: Iterable[str]) -> None:
+    """In the first run of a session: the browser shows files in the uploaders of these keys, which another server had.
+    Their names differ from now on, since the browser keeps what it shows for a name."""
+    context, lost_files = get_script_run_ctx(), frozenset(keys)
+    if lost_files and context is not None:
+        st.session_state[_LOST_FILES] = lost_files
         st.session_state[_SUFFIX] = f"_{context.session_id}"
 
 

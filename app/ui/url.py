@@ -1,7 +1,7 @@
 """State in the page's address, so that a link reproduces the page. Values are short; defaults are left out."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 from urllib.parse import parse_qsl
 
@@ -30,6 +30,11 @@ def get_numbers(name: str) -> tuple[int, ...]:
     """The numbers of a list such as `only=3.5.8`; none where it is missing, or is no such list."""
     parts = get(name).split(".")
     return tuple(int(p) for p in parts) if all(p.isascii() and p.isdigit() and len(p) < 10 for p in parts) else ()
+
+
+def format_numbers(numbers: Iterable[int]) -> str:
+    """As `get_numbers` reads them."""
+    return ".".join(map(str, numbers))
 
 
 def put(**values: str | float | None) -> None:

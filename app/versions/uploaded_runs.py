@@ -17,7 +17,7 @@ from app.workbench import audit, people
 from app.workbench.workbench import Workbench
 from as2core.data.run_matching import RunMatch, match_run
 from as2core.data.runs import read_run_scores
-from as2core.data.source import read_bytes
+from as2core.data.source import name_file, read_bytes
 from as2core.errors import BadSetting, UnknownRanker, UnreadableFile
 from as2core.files import is_file, replace_file
 from as2core.rankers.run import RunRanker
@@ -91,7 +91,7 @@ def count_matches(wb: Workbench, name: str, questions: Sequence[Question]) -> Ru
 def _check_content(name: str, content: bytes) -> None:
     """Raises UnreadableFile for what is no run, with the line that is wrong and what to do, BadSetting for what is too
     large."""
-    try:
+    with name_file(name):
         text = read_bytes(content)
         if len(text) > MAX_RUN_BYTES:
             raise BadSetting(
@@ -99,9 +99,6 @@ def _check_content(name: str, content: bytes) -> None:
                 "first 100 candidates of each question"
             )
         run = read_run_scores(text)
-    except UnreadableFile as error:
-        reason = str(error).removeprefix("the data given").removeprefix(": ")
-        raise UnreadableFile(f"{name}: {reason}") from error
     if not any(run.values()):
         raise UnreadableFile(f"{name}: it {'ranks no candidate' if text.strip() else 'is empty'}")
 

@@ -127,8 +127,7 @@ def _find_user(name: str) -> str:
 
 
 def _suggest(question: Question, place: int, predictions: Predictions | None) -> dict[str, object]:
-    prediction = predictions.get(question, place) if predictions else None
-    if predictions is None or prediction is None:
+    if predictions is None or (prediction := predictions.get(question, place)) is None:
         return {}
     label, score = prediction
     return {LABEL: {"value": label, "score": score, "agent": predictions.model}}

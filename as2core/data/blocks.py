@@ -1,6 +1,6 @@
 """What a parser makes of a document: its paragraphs in order, and which are headings, programs or rows of tables."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -26,9 +26,12 @@ class Block(NamedTuple):
         return self.kind in (BlockKind.PROSE, BlockKind.ROW)
 
 
-def drop_title(title: str, blocks: Sequence[Block]) -> list[Block]:
-    """Without the heading that they begin with if it says the title once more, and is not all there is."""
-    repeats_title = len(blocks) > 1 and blocks[0].text == title and blocks[0].kind is BlockKind.HEADING
+def drop_title(
+    title: str, blocks: Sequence[Block], kinds: Container[BlockKind] = frozenset([BlockKind.HEADING])
+) -> list[Block]:
+    """Without the block that they begin with if it is of one of these kinds and says the title once more, and others
+    follow it."""
+    repeats_title = len(blocks) > 1 and blocks[0].text == title and blocks[0].kind in kinds
     return list(blocks[1:] if repeats_title else blocks)
 
 

@@ -34,11 +34,21 @@ from as2core.data import (
     wikiqa,
     yahooqa,
 )
-from as2core.data.documents import UTF_16_MARKS
-from as2core.data.label_content import decode_labels, decode_start, is_packed_set, name_file
+from as2core.data.encodings import UTF_16_MARKS, decode_start
+from as2core.data.label_content import decode_labels, is_packed_set
 from as2core.data.label_sheets import is_workbook
 from as2core.data.question_file import LAZY_FORMATS, open_lazily
-from as2core.data.source import Problem, Report, Source, Stream, describe_problem, is_packed, name_source, read_bytes
+from as2core.data.source import (
+    Problem,
+    Report,
+    Source,
+    Stream,
+    describe_problem,
+    is_packed,
+    name_file,
+    name_source,
+    read_bytes,
+)
 from as2core.data.spreadsheet import names_delimiter
 from as2core.errors import BadSetting, UnknownData, UnreadableFile
 from as2core.files import is_file, is_folder

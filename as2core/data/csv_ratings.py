@@ -16,7 +16,7 @@ from functools import partial
 from as2core.data import source
 from as2core.data.label_rows import count_votes, sign_label
 from as2core.data.source import Report, Row, Source
-from as2core.data.spreadsheet import DELIMITERS, defuse_formula, restore_formula
+from as2core.data.spreadsheet import DELIMITERS, defuse_formula, restore_formula, split_header
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
@@ -48,14 +48,14 @@ def find_columns(header: Sequence[str]) -> Columns | None:
 
 def find_delimiter(header: str) -> str | None:
     """What divides the columns of this first line; None if one that is needed is missing."""
-    lines = ((delimiter, [field.strip().strip('"') for field in header.split(delimiter)]) for delimiter in DELIMITERS)
+    lines = ((delimiter, split_header(header, delimiter)) for delimiter in DELIMITERS)
     return next((delimiter for delimiter, names in lines if find_columns(names)), None)
 
 
 def describe_header(line: str) -> str:
     """What is wrong with the first line of a table that names neither these columns nor those of labels."""
     delimiter = max(DELIMITERS, key=line.count)
-    names = [name.strip().strip('"') or "(empty)" for name in line.removeprefix("\ufeff").split(delimiter)]
+    names = [name or "(empty)" for name in split_header(line.removeprefix("\ufeff"), delimiter)]
     return f"the first line must be {','.join(COLUMNS)} or question,sentence,label, not {delimiter.join(names)}"
 
 

@@ -23,6 +23,7 @@ from as2core.data.blocks import (
     locate_definitions,
     locate_headings,
 )
+from as2core.data.encodings import UTF_16_MARKS, decode_text
 from as2core.data.file_kinds import WEB_PAGE, is_web_page, require_kind, require_office_kind
 from as2core.data.html import html_blocks
 from as2core.data.line_ends import join_divided_words
@@ -33,10 +34,10 @@ from as2core.data.programs import find_shell_sessions
 from as2core.data.rule_lines import drop_rule_lines
 from as2core.data.sheet_tables import find_records, read_blocks
 from as2core.data.slides import slide_blocks
-from as2core.data.source import Problem, describe_problem, iterate_lines, parse_json, read_bytes, read_lines, read_text
+from as2core.data.source import Problem, describe_problem, iterate_lines, name_file, parse_json, read_bytes, read_lines
 from as2core.data.spreadsheet import DELIMITERS, TEXT_COLUMNS, TITLE_COLUMNS, find_header, find_twin, names_delimiter
 from as2core.data.titles import choose_sheet_title, choose_title, find_confirmed_title, is_default_sheet
-from as2core.data.unpacking import MAX_LINE_BYTES, TooLarge
+from as2core.data.unpacking import MAX_LINE_BYTES
 from as2core.data.word import word_blocks
 from as2core.data.workbook import Sheet, describe_hidden, read_book
 from as2core.errors import UnreadableFile
@@ -50,7 +51,6 @@ MAX_COLUMNS = 16_384  # of a table, as many as a spreadsheet has
 MAX_NAME_CHARS = 1000  # of a file, and of a document's id
 # a soft hyphen, a space without width, the mark of a file's beginning: within a word they would make two of it
 _UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")
-UTF_16_MARKS = b"\xff\xfe", b"\xfe\xff"
 
 NO_RESULT = "no result is stored for {}; open the file in Excel or LibreOffice, save it, and add it again"
 OnProblem = Callable[[Problem], None]
@@ -100,7 +100,7 @@ def _parse_mail(content: bytes) -> Parsed:
 
 
 def _parse_html(content: bytes) -> Parsed:
-    if content[:2] in UTF_16_MARKS:
+    if content.startswith(UTF_16_MARKS):
         decode_text(content)  # the parser makes something of whatever is broken
     return Parsed(*html_blocks(content))
 
@@ -164,13 +164,10 @@ def read_documents(
         on_problem(problem)
 
     content = data if data is not None else read_bytes(path_or_name)
-    try:
+    with name_file(name):
         require_kind(suffix, content)
         suffix = ".html" if is_web_page(suffix, content) else suffix
         yield from _number_repeats(_read(name, suffix, content, report, on_note, parse), name)
-    except UnreadableFile as error:
-        reason = str(error).removeprefix("the data given: ").removeprefix(f"{name}: ")
-        raise UnreadableFile(f"{name}: {reason}") from error
 
 
 def _read(
@@ -237,8 +234,7 @@ def _read_sheet(stem: str, sheet: Sheet, unit: str, problems: list[Problem]) -> 
     blocks = _clean_blocks(read_blocks(sheet)) if records is None else []
     if blocks:
         title = choose_sheet_title(stem, sheet.name, join_blocks(blocks))
-        repeats_title = len(blocks) > 1 and blocks[0].text == title
-        yield _make_document(docid, title, blocks[1:] if repeats_title else blocks)
+        yield _make_document(docid, title, drop_title(title, blocks, frozenset(BlockKind)))
 
 
 def parse_single(stem: str, suffix: str, content: bytes) -> Document:
@@ -374,24 +370,6 @@ def _from_fields(record: dict, stem: str, number: int, titles: Sequence[str] = (
     meta = {str(k): v if isinstance(v, str) else json.dumps(v) for k, v in record.items() if k not in fields}
     content = clean_text(title)[:MAX_TITLE_CHARS], clean_text(text).strip()
     return Document(clean_text(docid), *content, meta=meta, is_numbered=not given_id)
-
-
-def decode_text(content: bytes) -> str:
-    """UTF-8, or UTF-16 with its mark, or else Windows-1252, which older editors wrote. Raises UnreadableFile."""
-    if content[:2] in UTF_16_MARKS:
-        try:
-            return content.decode("utf-16")
-        except UnicodeDecodeError as error:
-            message = f"it is marked as UTF-16, but its byte {error.start + 1:,} is not: save it as UTF-8"
-            raise UnreadableFile(message) from error
-    try:
-        return read_text(content).replace("\x00", "")
-    except TooLarge:
-        raise
-    except UnreadableFile:
-        if b"\x00" in content:
-            raise UnreadableFile("it holds bytes that are not text") from None
-        return content.decode("cp1252", "replace")
 
 
 def clean_file_name(name: str) -> str:

@@ -1,11 +1,9 @@
 """What a file is by its content, where its name says another kind: a PDF named .txt would be read as text."""
 
-import codecs
-import io
 import re
-import zipfile
 
-from as2core.data.office_files import OLD_FORMAT
+from as2core.data.encodings import decode_start
+from as2core.data.office_files import OLD_FORMAT, WORKBOOK_PART, list_parts
 from as2core.data.unpacking import ZIP_MAGIC
 from as2core.errors import UnreadableFile
 
@@ -24,7 +22,7 @@ _MARKS = {  # how a file begins -> which suffixes it may have, and what it is
 _PARTS = {  # of an archive -> which suffixes it may have, and what it is
     "word/document.xml": ((".docx",), "a Word document: name it .docx"),
     "ppt/presentation.xml": ((".pptx",), "a presentation: name it .pptx"),
-    "xl/workbook.xml": ((".xlsx", ".xlsm"), "an Excel workbook: name it .xlsx"),
+    WORKBOOK_PART: ((".xlsx", ".xlsm"), "an Excel workbook: name it .xlsx"),
 }
 MAX_HEAD_BYTES = 4000  # of a web page, in which its first tag stands
 WEB_PAGE = "is a web page by its content, and was read as one"
@@ -38,9 +36,8 @@ def is_web_page(suffix: str, content: bytes) -> bool:
     """Whether a file of text is a web page: it begins as a whole page does. One that shows tags later is text."""
     if suffix != ".txt":
         return False
-    head = content[:MAX_HEAD_BYTES]
-    is_utf_16 = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return _PAGE_START.match(head.decode("utf-16" if is_utf_16 else "utf-8-sig", "ignore")) is not None
+    head = decode_start(content[:MAX_HEAD_BYTES])
+    return _PAGE_START.match(head.decode("utf-8-sig", "ignore")) is not None
 
 
 def require_kind(suffix: str, content: bytes) -> None:
@@ -54,13 +51,7 @@ def require_kind(suffix: str, content: bytes) -> None:
 
 def require_office_kind(suffix: str, content: bytes) -> None:
     """Raises UnreadableFile for a file of an office program under the suffix of another one."""
-    if suffix not in _ARCHIVES:
-        return
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            names = {*archive.namelist()}
-    except (zipfile.BadZipFile, OSError, RuntimeError, ValueError):  # damaged: the parser says how
-        return
+    names = list_parts(content) if suffix in _ARCHIVES else ()
     for part, (suffixes, what) in _PARTS.items():
         if part in names and suffix not in suffixes:
             raise UnreadableFile(f"by its content it is {what}")

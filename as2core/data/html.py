@@ -13,7 +13,7 @@ from copy import deepcopy
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from as2core.data.blocks import Block, BlockKind, join_blocks
+from as2core.data.blocks import Block, BlockKind, drop_title, join_blocks
 from as2core.data.boilerplate import drop_boilerplate
 from as2core.data.definitions import TERM, name_definitions
 from as2core.data.office_pages import mark_office_page
@@ -88,13 +88,8 @@ def html_blocks(
     drop_links(root)
     article_blocks = _walk(root)
     has_text = any(block.kind is not BlockKind.HEADING for block in article_blocks)
-    return title, _drop_title_line(title, drop_boilerplate(title, article_blocks if has_text else whole))
-
-
-def _drop_title_line(title: str, blocks: list[Block]) -> list[Block]:
-    """Without the first paragraph if it says the title once more, and is not all there is."""
-    is_title = len(blocks) > 1 and blocks[0].kind is BlockKind.PROSE and blocks[0].text == title
-    return blocks[1:] if is_title else blocks
+    blocks = drop_boilerplate(title, article_blocks if has_text else whole)
+    return title, drop_title(title, blocks, (BlockKind.PROSE,))
 
 
 def page_blocks(root: "HtmlElement") -> list[Block]:

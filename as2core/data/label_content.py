@@ -1,16 +1,15 @@
 """Label files as programs save them, made into what the readers take: an Excel workbook into a CSV, UTF-16, and a table
 in the encoding of older spreadsheets (Windows-1252), into UTF-8."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import PurePath
 from typing import NamedTuple
 
-from as2core.data.documents import TABLES, UTF_16_MARKS, decode_text
+from as2core.data.documents import TABLES
+from as2core.data.encodings import UTF_16_MARKS, decode_text, is_utf_8
 from as2core.data.label_sheets import Table, is_workbook, require_small, write_table
 from as2core.data.office_files import OLD_FORMAT
 from as2core.data.unpacking import ZIP_MAGIC
-from as2core.errors import UnreadableFile
 
 TABLE_SUFFIXES = (*TABLES, ".txt")
 
@@ -18,16 +17,6 @@ TABLE_SUFFIXES = (*TABLES, ".txt")
 def is_packed_set(start: bytes) -> bool:
     """Whether what begins so is a workbook or an archive."""
     return start.startswith((ZIP_MAGIC, OLD_FORMAT))
-
-
-@contextmanager
-def name_file(name: str) -> Iterator[None]:
-    """Errors of what is read meanwhile begin with the name of the file, once."""
-    try:
-        yield
-    except UnreadableFile as e:
-        reason = str(e).removeprefix("the data given: ").removeprefix(f"{name}: ")
-        raise UnreadableFile(f"{name}: {reason}") from e
 
 
 class LabelContent(NamedTuple):
@@ -50,21 +39,8 @@ def decode_labels(name: str, content: bytes, write_table: Callable[[bytes], Tabl
 def _decode_text(name: str, content: bytes) -> bytes:
     if content.startswith(UTF_16_MARKS):
         return decode_text(content).encode()
-    if PurePath(name).suffix.lower() not in TABLE_SUFFIXES or _is_utf_8(content):
+    if PurePath(name).suffix.lower() not in TABLE_SUFFIXES or is_utf_8(content):
         return content
-    if any(not line.isascii() and _is_utf_8(line) for line in content.splitlines()):
+    if any(not line.isascii() and is_utf_8(line) for line in content.splitlines()):
         return content
     return decode_text(content).encode()
-
-
-def decode_start(start: bytes) -> bytes:
-    """The beginning of a text file as UTF-8 where it is marked as UTF-16."""
-    return start.decode("utf-16", "ignore").encode() if start.startswith(UTF_16_MARKS) else start
-
-
-def _is_utf_8(content: bytes) -> bool:
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

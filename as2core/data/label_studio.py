@@ -144,8 +144,7 @@ def _make_user(name: str) -> dict[str, object]:
 
 
 def _predict(question: Question, place: int, predictions: Predictions | None) -> dict[str, list]:
-    prediction = predictions.get(question, place) if predictions else None
-    if predictions is None or prediction is None:
+    if predictions is None or (prediction := predictions.get(question, place)) is None:
         return {}
     label, score = prediction
     return {"predictions": [{"model_version": predictions.model, "score": score, "result": [_make_result(label)]}]}

@@ -17,7 +17,7 @@ from as2core.types import Question
 
 
 class LazyQuestions(Sequence[Question]):
-    """A sequence whose question i is `read(keys[i])`, made anew each time. A slice is another one."""
+    """A sequence whose question i is `load(keys[i])`, made anew each time. A slice is another one."""
 
     def __init__(self, load: Callable[[int], Question], keys: np.ndarray) -> None:
         self._load, self._keys = load, keys

@@ -24,13 +24,11 @@ from itertools import accumulate, groupby
 from as2core.data.asnq import NEITHER, ONLY_LONG, ONLY_SHORT, POSITIVE
 from as2core.data.source import Report, Source, drop_repeats, stream_records, text_field
 from as2core.text import split_sentences
-from as2core.types import Candidate, Question
+from as2core.types import Candidate, Question, Span
 
 _TAG = re.compile(r"</?[A-Za-z][^\s>]*>")
 _TITLE = re.compile("(.*?) - wikipedia", re.IGNORECASE | re.DOTALL)  # the simplified pages open with the browser's
 _SKIPPED_TAGS = ("table", "ul", "ol", "dl")
-
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)

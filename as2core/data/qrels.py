@@ -14,6 +14,7 @@ from urllib.parse import quote
 import numpy as np
 
 from as2core.data import ranx_json
+from as2core.data.beir import COLUMNS as BEIR_COLUMNS
 from as2core.data.source import (
     Report,
     Row,
@@ -25,12 +26,11 @@ from as2core.data.source import (
     stream_fields,
     stream_rows,
 )
-from as2core.data.spreadsheet import DELIMITERS, find_header, restore_formula
+from as2core.data.spreadsheet import DELIMITERS, find_header, restore_formula, split_header
 from as2core.errors import BadSetting
 from as2core.metrics import order
 from as2core.types import Question
 
-BEIR_COLUMNS = ["query-id", "corpus-id", "score"]
 TABLE_COLUMNS = ("qid", "docno", "label", "iteration")  # of PyTerrier's frames
 _ESCAPES = {quote(c): c for c in map(chr, range(0x3001)) if c == "%" or c.isspace()}  # no white space comes later
 _ESCAPED = re.compile("|".join(_ESCAPES))
@@ -89,8 +89,8 @@ def is_table(start: str) -> bool:
 def _find_columns(header: str) -> tuple[str, list[str]] | None:
     """What divides the columns of such a table, and their names; None for another first line."""
     for delimiter in DELIMITERS:
-        names = [name.strip().strip('"').lower() for name in header.removeprefix("\ufeff").split(delimiter)]
-        if names == BEIR_COLUMNS or (
+        names = [name.lower() for name in split_header(header.removeprefix("\ufeff"), delimiter)]
+        if names == [*BEIR_COLUMNS] or (
             len(names) == len(set(names)) and {*TABLE_COLUMNS[:3]} <= set(names) <= {*TABLE_COLUMNS}
         ):
             return delimiter, names

@@ -19,7 +19,7 @@ from as2core.data.label_rows import NAMES, describe_columns, join_rows, parse_la
 from as2core.data.label_studio import read_user
 from as2core.data.pairs import has_texts
 from as2core.data.source import Report, Row, Source
-from as2core.data.spreadsheet import DELIMITERS, defuse_formula, restore_formula
+from as2core.data.spreadsheet import DELIMITERS, defuse_formula, restore_formula, split_header
 from as2core.errors import UnreadableFile
 from as2core.types import Question
 
@@ -33,7 +33,7 @@ COLUMN_NAMES = {**NAMES, "docid": ("docid",), "annotation_id": ("annotation_id",
 def find_columns(header: str) -> tuple[str, dict[str, int]] | None:
     """The delimiter of a table's first line, and where each column is; None if one that is needed is missing."""
     for delimiter in DELIMITERS:
-        fields = [field.strip().strip('"').strip().lower() for field in header.split(delimiter)]
+        fields = [field.strip().lower() for field in split_header(header, delimiter)]
         fields = [ALIASES.get(field, field) for field in fields]
         places = {c: fields.index(name) for c in COLUMN_NAMES for name in reversed(COLUMN_NAMES[c]) if name in fields}
         if all(c in places for c in REQUIRED):

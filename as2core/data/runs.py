@@ -21,7 +21,7 @@ from as2core.data import ranx_json
 from as2core.data.qrels import is_line as is_qrels_line
 from as2core.data.qrels import unescape_id
 from as2core.data.source import Report, Source, name_source, parse_each, read_bytes, stream_fields, stream_rows
-from as2core.data.spreadsheet import DELIMITERS, find_header, restore_formula
+from as2core.data.spreadsheet import DELIMITERS, find_header, restore_formula, split_header
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.messages import join
 from as2core.types import Question
@@ -172,7 +172,7 @@ def _find_columns(header: str) -> tuple[str, dict[str, int]]:
     """What divides the columns of a table's first line, and where each known one is."""
     best: tuple[str, dict[str, int]] = (DELIMITERS[0], {})
     for delimiter in DELIMITERS:
-        fields = [re.sub(r"[\s-]", "_", field.strip().strip('"').strip().lower()) for field in header.split(delimiter)]
+        fields = [re.sub(r"[\s-]", "_", field.strip().lower()) for field in split_header(header, delimiter)]
         places = {c: fields.index(name) for c in NAMES for name in reversed(NAMES[c]) if name in fields}
         best = max(best, (delimiter, places), key=lambda pair: len(pair[1]))
     return best

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from as2core.data.blocks import Block, drop_title
 from as2core.data.html import page_blocks
-from as2core.data.office_files import OLD_FORMAT, require_bounded_size
-from as2core.data.unpacking import MAX_WHOLE_BYTES, Quota, TooLarge
+from as2core.data.office_files import explain_damage, require_bounded_size, require_new_format
+from as2core.data.unpacking import MAX_WHOLE_BYTES, Quota
 from as2core.errors import UnreadableFile
 
 if TYPE_CHECKING:
@@ -58,20 +58,12 @@ def slide_blocks(content: bytes) -> tuple[str, list[Block]]:
     """
     from lxml.html import fragment_fromstring
 
-    if content.startswith(OLD_FORMAT):
-        raise UnreadableFile(
-            "it is of an old version of PowerPoint or locked with a password; save it as .pptx without one"
-        )
+    require_new_format(content, "PowerPoint", ".pptx")
     page = fragment_fromstring("", create_parent="div")
-    try:
+    with explain_damage("a presentation", ".pptx"):
         require_bounded_size(content)
         _require_bounded_parts(content)
         title = _write_page(content, page)
-    except (TooLarge, MemoryError, RecursionError):
-        raise
-    except Exception as error:  # python-pptx raises whatever it meets in a damaged file
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise UnreadableFile(f"not a presentation that can be read ({reason}); save it as .pptx anew") from error
     blocks = page_blocks(page)
     if not blocks:
         raise UnreadableFile("no text in it, only pictures; save it as PDF and run text recognition on it")

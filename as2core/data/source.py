@@ -27,7 +27,7 @@ Source = str | Path | bytes
 R = TypeVar("R")
 T = TypeVar("T")
 
-
+_DATA = "the data given"  # in messages about bytes
 MAX_JSON_VALUES = 5_000_000  # of a line, or of a document that was sent; no other thread runs while they are read
 TOO_MANY_VALUES = f"it has more than {MAX_JSON_VALUES:,} values; divide it"
 
@@ -196,7 +196,17 @@ def group_rows(rows: Iterable[tuple[int, Row]], report: Report) -> Iterator[Ques
 
 def name_source(source: Source) -> str:
     """The source's name in messages."""
-    return "the data given" if isinstance(source, bytes) else Path(source).name
+    return _DATA if isinstance(source, bytes) else Path(source).name
+
+
+@contextmanager
+def name_file(name: str) -> Iterator[None]:
+    """Errors of what is read meanwhile begin with the name of the file, once."""
+    try:
+        yield
+    except UnreadableFile as error:
+        reason = str(error).removeprefix(f"{_DATA}: ").removeprefix(f"{name}: ")
+        raise UnreadableFile(f"{name}: {reason}") from error
 
 
 def is_packed(path: Path) -> bool:

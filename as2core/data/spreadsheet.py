@@ -29,6 +29,11 @@ def find_header(text: str) -> str:
     return rest.partition("\n")[0] if names_delimiter(first) else first
 
 
+def split_header(header: str, delimiter: str) -> list[str]:
+    """The names in such a line, without quotation marks around them."""
+    return [name.strip().strip('"') for name in header.split(delimiter)]
+
+
 def find_twin(columns: Sequence[str]) -> str:
     """The name of two columns of documents where it is one that is read; "" where there is none."""
     kinds = ("id", "_id"), TEXT_COLUMNS, TITLE_COLUMNS

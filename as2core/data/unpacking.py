@@ -26,8 +26,8 @@ class TooLarge(UnreadableFile):
 class Quota:
     """Counts what comes out of one packed source; raises TooLarge beyond the limits."""
 
-    def __init__(self, max_bytes: int | None = None, *, max_ratio: int = MAX_RATIO) -> None:
-        self.max_bytes, self.max_ratio = max_bytes, max_ratio
+    def __init__(self, max_bytes: int | None = None) -> None:
+        self.max_bytes = max_bytes
         self.unpacked = 0
 
     def count(self, unpacked: int, packed: int) -> None:
@@ -35,8 +35,8 @@ class Quota:
         self.unpacked += unpacked
         if self.max_bytes is not None and self.unpacked > self.max_bytes:
             raise TooLarge(f"it unpacks to more than {self.max_bytes / 1e6:,.0f} MB; unpack and divide it first")
-        if self.unpacked > max(RATIO_FREE_BYTES, self.max_ratio * packed):
-            raise TooLarge(f"it unpacks to more than {self.max_ratio} times its size, as no text does; unpack it first")
+        if self.unpacked > max(RATIO_FREE_BYTES, MAX_RATIO * packed):
+            raise TooLarge(f"it unpacks to more than {MAX_RATIO} times its size, as no text does; unpack it first")
 
 
 class _CountedReader(io.RawIOBase):
@@ -68,6 +68,6 @@ def copy_member(source: IO[bytes], target: IO[bytes], packed_bytes: int, quota: 
         if quota.unpacked == before and content.startswith(GZIP_MAGIC):
             raise TooLarge("a file in it is packed once more; unpack it first")
         quota.count(len(content), packed_bytes)
-        if quota.unpacked - before > max(RATIO_FREE_BYTES, quota.max_ratio * packed_bytes):
+        if quota.unpacked - before > max(RATIO_FREE_BYTES, MAX_RATIO * packed_bytes):
             raise TooLarge("a file in it unpacks to far more than its size, as no text does; unpack it first")
         target.write(content)

@@ -8,7 +8,7 @@ unlabelled sentence.
 
 from collections.abc import Iterable, Iterator
 
-from as2core.data.source import Report, Source, group_rows, stream_fields, tab_line
+from as2core.data.source import Report, Row, Source, group_rows, stream_fields, tab_line
 from as2core.types import Candidate, Question
 
 COLUMNS = ("QuestionID", "Question", "DocumentID", "DocumentTitle", "SentenceID", "Sentence", "Label")
@@ -20,7 +20,7 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
     return group_rows(stream_fields(source, report, COLUMNS, _parse, has_header=True), report)
 
 
-def _parse(fields: list[str]) -> tuple[str, str, Candidate]:
+def _parse(fields: list[str]) -> Row:
     qid, question, _, title, sid, sentence, label = fields
     if not qid or not sid:
         raise ValueError(f"{'QuestionID' if not qid else 'SentenceID'} is empty")

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING
 
 from as2core.data.blocks import Block, BlockKind, drop_title
 from as2core.data.html import page_blocks
-from as2core.data.office_files import OLD_FORMAT, require_bounded_size
-from as2core.data.unpacking import TooLarge
-from as2core.errors import UnreadableFile
+from as2core.data.office_files import explain_damage, require_bounded_size, require_new_format
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -97,16 +95,10 @@ def _convert_to_html(content: bytes) -> str:
     """The document as HTML. Raises UnreadableFile, TooLarge."""
     import mammoth
 
-    if content.startswith(OLD_FORMAT):
-        raise UnreadableFile("it is of an old version of Word or locked with a password; save it as .docx without one")
-    try:
+    require_new_format(content, "Word", ".docx")
+    with explain_damage("a Word document", ".docx"):
         require_bounded_size(content)
         return mammoth.convert_to_html(io.BytesIO(content), style_map=_STYLES, convert_image=lambda image: []).value
-    except (TooLarge, MemoryError, RecursionError):
-        raise
-    except Exception as error:  # mammoth raises whatever it meets in a damaged file
-        reason = str(error) or type(error).__name__
-        raise UnreadableFile(f"not a Word document that can be read ({reason}); save it as .docx anew") from error
 
 
 def _is_bold_line(paragraph: "HtmlElement") -> bool:

@@ -14,9 +14,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from as2core.data.number_formats import format_value
-from as2core.data.office_files import OLD_FORMAT, require_bounded_size
+from as2core.data.office_files import OLD_FORMAT, explain_damage, require_bounded_size
 from as2core.data.sheet_layout import Area, SheetLayout, read_layout
-from as2core.data.unpacking import TooLarge
 from as2core.errors import UnreadableFile
 from as2core.messages import count, join, name_some
 
@@ -87,18 +86,12 @@ def read_book(content: bytes) -> Book:
         if _PASSWORD_MARK in content:
             raise UnreadableFile("it is locked with a password; remove the password and save it again")
         raise UnreadableFile("it is of an old version of Excel; save it as Excel workbook (.xlsx)")
-    try:
+    with explain_damage("an Excel workbook", ".xlsx"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # openpyxl's, of what it does not keep
         require_bounded_size(content)
-        with warnings.catch_warnings():  # openpyxl's, of what it does not keep
-            warnings.simplefilter("ignore")
-            book = _open_book(content)
-            sheets = [_read_sheet(book, sheet) for sheet in book.worksheets if sheet.sheet_state == "visible"]
-            return Book(sheets, tuple(s.title for s in book.worksheets if s.sheet_state != "visible"))
-    except (UnreadableFile, TooLarge, MemoryError, RecursionError):
-        raise
-    except Exception as error:  # openpyxl raises whatever it meets in a damaged file
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise UnreadableFile(f"not an Excel workbook that can be read ({reason}); save it as .xlsx anew") from error
+        book = _open_book(content)
+        sheets = [_read_sheet(book, sheet) for sheet in book.worksheets if sheet.sheet_state == "visible"]
+        return Book(sheets, tuple(s.title for s in book.worksheets if s.sheet_state != "visible"))
 
 
 def _open_book(content: bytes) -> "Workbook":

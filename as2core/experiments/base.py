@@ -138,7 +138,7 @@ def count_steps(on_progress: OnProgress | None, total: int) -> Step:
 
         def report(p: Progress) -> None:
             nonlocal highest
-            highest = max(highest, round(100 * (number + p.done / max(1, p.total))))
+            highest = max(highest, round(100 * (number + p.share)))
             if on_progress:
                 on_progress(Progress(highest, 100 * total, what))
 

@@ -10,7 +10,7 @@ Where we differ: the logits are not those met along the first training but the b
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +21,7 @@ from as2core.rankers.cascade import CascadeRanker
 from as2core.training.batches import Group
 from as2core.training.calibrate import exit_logits
 from as2core.training.plan import BatchPlan
-from as2core.types import Question
+from as2core.types import OnProgress, Progress, Question
 
 BEST, OTHERS = 8, 16  # candidates of a question: the base's best, and others
 QUESTIONS_PER_BATCH, SAMPLE = 2, 10  # of a step, and candidates of each
@@ -42,22 +42,18 @@ def strip_labels(question: Question) -> Question:
 
 
 def choose_anchors(
-    base: CascadeRanker,
-    questions: Sequence[Question],
-    *,
-    seed: int,
-    on_progress: Callable[[int, int], None] | None = None,
+    base: CascadeRanker, questions: Sequence[Question], *, seed: int, on_progress: OnProgress | None = None
 ) -> Anchors:
     """Of each question without labels the candidates that the base ranks first, and a sample of the others. The base
     ranks on the engine that it runs on. The logits are of its weights on torch: those of int8 are lower by .2 at the
     last exits, which the training would learn. Both go through the base's cache of logits if it has one.
-    `on_progress` is called between questions with how many are done, of how many; what it raises stops the choice."""
+    `on_progress` is called between questions; what it raises stops the choice."""
     rng, exact = random.Random(seed), base.exact_engine()
     anchors, logits = [], {}
-    usable = [q for q in questions if q.candidates and not q.positives and not q.negatives]
+    usable = [q for q in questions if q.candidates and not q.has_labels]
     for done, q in enumerate(usable):
         if on_progress:
-            on_progress(done, len(usable))
+            on_progress(Progress(done, len(usable)))
         [by_exit] = exit_logits(base, [(q.text, q.candidates)])
         best_first = order(by_exit[-1]).tolist()
         others = best_first[BEST:]

@@ -57,7 +57,7 @@ from as2core.training.weight_mean import (
     count_mixed_shares,
     load_mean,
 )
-from as2core.types import Question
+from as2core.types import Progress, Question
 
 MAX_LOGGED_STEPS = 20_000  # of longer runs the losses of some steps are averaged: a history is in memory
 # events that tell how far something is that takes no step; they are not in the history
@@ -179,14 +179,14 @@ def _plan(
 
 def _select_grades(questions: Sequence[Question], grades: tuple[int, ...]) -> Sequence[Question]:
     """The questions with incorrect candidates of these grades alone, and those without a label, which are anchors."""
-    anchors = [q for q in questions if not q.positives and not q.negatives]
+    anchors = [q for q in questions if not q.has_labels]
     return [*apply_asnq_negatives(questions, grades), *anchors] if anchors else apply_asnq_negatives(questions, grades)
 
 
 def _count_questions(train: Sequence[Question], batches: BatchPlan, settings: TrainSettings, base: HasWeights) -> int:
     """Those that the loss learns from, and the anchors."""
     has_anchors = settings.anchor and base.is_trained
-    return batches.question_count + (sum(not q.positives and not q.negatives for q in train) if has_anchors else 0)
+    return batches.question_count + (sum(not q.has_labels for q in train) if has_anchors else 0)
 
 
 def _prepare(learner: Learner, questions: Sequence[Question], batches: BatchPlan, control: RunControl) -> None:
@@ -230,10 +230,10 @@ def _mix_with_base(
     return share
 
 
-def _report_scoring(control: RunControl, done: int, total: int) -> None:
+def _report_scoring(control: RunControl, p: Progress) -> None:
     if control.is_stop_requested:
         raise Cancelled(CANCELLED)
-    control.report(SCORING, done, total)
+    control.report(SCORING, p.done, p.total)
 
 
 class _Patience(EarlyStoppingCallback):

@@ -5,7 +5,7 @@ Where a list is labelled whole, most of its incorrect candidates are far from an
 little. Those near the top are what the ranker mixes up with the answer.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,18 +13,18 @@ import numpy as np
 from as2core.data.lazy_questions import map_questions
 from as2core.metrics import order
 from as2core.rankers.base import Ranker
-from as2core.types import Question
+from as2core.types import OnProgress, Progress, Question
 
 
 def keep_highest_negatives(
-    ranker: Ranker, questions: Sequence[Question], number: int, check: Callable[[int, int], None]
+    ranker: Ranker, questions: Sequence[Question], number: int, on_progress: OnProgress
 ) -> Sequence[Question]:
     """The questions with at most `number` incorrect candidates each, those that the ranker scores highest; all others
-    stay. `check(done, total)` is called before each question that is scored; what it raises ends the scoring."""
+    stay. `on_progress` is called before each question that is scored; what it raises ends the scoring."""
     long = [i for i, q in enumerate(questions) if q.negatives > number]
     hardest: dict[int, set[int]] = {}
     for done, i in enumerate(long):
-        check(done, len(long))
+        on_progress(Progress(done, len(long)))
         q = questions[i]
         best_first = order(np.asarray(ranker.score(q.text, q.candidates)))
         hardest[i] = set([j for j in best_first.tolist() if q.candidates[j].label == 0][:number])

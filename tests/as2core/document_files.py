@@ -1,15 +1,25 @@
-"""A document of one file, and PDFs written by hand."""
+"""A document of one file, its sentences, and PDFs written by hand."""
 
 import io
 
 import pypdf
 
 from as2core.data.documents import read_documents
+from as2core.data.sections import split_document
 
 
 def one(name, data):
     (document,) = read_documents(name, data.encode() if isinstance(data, str) else data)
     return document
+
+
+def split(name, data):
+    """The texts of its sentences."""
+    return [s.text for s in split_document(one(name, data))]
+
+
+def split_page(body):
+    return split("a.html", f"<title>Help</title><body>{body}")
 
 
 def pdf(*pages, title="", password=""):

@@ -3,7 +3,7 @@
 import hashlib
 
 import pytest
-from document_files import one
+from document_files import one, split
 
 from as2core.data.documents import read_documents
 from as2core.data.parser_process import ParserProcess
@@ -133,7 +133,7 @@ def test_a_sentence_knows_the_heading_of_its_section(name):
 
 def test_a_question_stands_before_its_answer():
     text = "Prices\n\n1. Is it free?\n\nYes, it is. Why not?\n\n2. Where is it?\n\n3. And when?\n\nAt noon.\n\nReally?"
-    assert [s.text for s in split_document(one("faq.txt", text))] == [
+    assert split("faq.txt", text) == [
         "Prices: 1. Is it free? Yes, it is.",
         "Why not?",
         "2. Where is it?",
@@ -145,7 +145,7 @@ def test_a_question_stands_before_its_answer():
 def test_a_line_that_is_a_question_stands_before_its_answer_too():
     text = "Q: Is it free?\nA: Yes. Always.\nQ: What of the mill that they\nbuilt?\nA: It is gone."
     text += "\nWhy? Nobody\nknows. So what?"
-    assert [s.text for s in split_document(one("faq.txt", text))] == [
+    assert split("faq.txt", text) == [
         "Q: Is it free? A: Yes.",
         "Always.",
         "Q: What of the mill that they built? A: It is gone.",
@@ -217,7 +217,7 @@ def test_items_of_a_long_list_that_are_sentences_stand_apart():
 
 def test_what_a_colon_announces_stands_behind_it_also_within_a_list_and_a_question_ends_the_list():
     text = "To undo it, run:\n\n    git reset\n\nEither:\n\n- say:\n- no\n- Is it on?\n- Then go.\n\nAt last:\n"
-    assert [s.text for s in split_document(one("undo.md", text))] == [
+    assert split("undo.md", text) == [
         "To undo it, run: git reset",
         "Either: say: no",
         "Is it on? Then go.",
@@ -233,7 +233,7 @@ def test_what_stands_before_a_sentence_has_an_end():
 
 def test_a_short_line_between_two_sentences_of_a_text_is_a_heading_and_one_in_a_list_is_not():
     text = "The moth\n\nOverview\nIt flies at night.\n\nFood\n\nIt eats wool.\n\nRed wine\n\nBeer\n\nIt drinks.\n\nEnd"
-    assert [s.text for s in split_document(one("the-moth.txt", text))] == [
+    assert split("the-moth.txt", text) == [
         "Overview: It flies at night.",
         "Food: It eats wool.",
         "Red wine",
@@ -241,7 +241,7 @@ def test_a_short_line_between_two_sentences_of_a_text_is_a_heading_and_one_in_a_
         "It drinks.",
         "End",
     ]
-    assert [s.text for s in split_document(one("the-moth.txt", "The moth"))] == ["The moth"]
+    assert split("the-moth.txt", "The moth") == ["The moth"]
 
 
 @pytest.mark.parametrize(

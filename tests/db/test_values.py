@@ -5,14 +5,6 @@ import pytest
 from db.errors import BadValue
 from db.models import Corpus
 from db.repositories import corpora as rows
-from db.session import open_database
-
-
-@pytest.fixture
-def database(database_url):
-    opened = open_database(database_url)
-    yield opened
-    opened.close()
 
 
 def test_half_a_character_is_refused_in_a_sentence(database):

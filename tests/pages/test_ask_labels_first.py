@@ -4,6 +4,7 @@ import re
 
 import stored
 from app_pages import markup, open_page, texts
+from ask_page import QUESTION, view_of
 from fake_models import FakeCascade
 
 from app.corpora import documents, ingestion
@@ -12,7 +13,6 @@ from app.ranking import scoring
 from app.ranking.ranker_cache import RankerCache
 from app.workbench import people
 
-QUESTION = "When was the hall finished?"
 ANSWER = 11  # the model's: the first sentence of the hall
 OTHER = 12  # the second
 OTHER_TEXT = "It was built for the World&#x27;s Fair, and few people came to see it."
@@ -23,10 +23,6 @@ def ask_question(**query):
     at = open_page("ask", {"corpus": "Works", "q": QUESTION} | query)
     at.session_state["_as2_result"][1].generative.exception(timeout=60)
     return at.run()
-
-
-def view_of(at):
-    return at.session_state["_as2_result"][1].view
 
 
 def label(wb, who, sentence_id, value="correct", question_id=None):

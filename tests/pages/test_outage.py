@@ -9,7 +9,7 @@ from app.ask import asking
 from app.corpora.synonyms import read_synonyms
 from app.ranking.synonyms import write_synonyms
 from app.ui import page
-from app.ui.landing.restart import RESTART_MESSAGE
+from app.ui.session.restart import RESTART_MESSAGE
 from app.ui.uploads import LOST_MESSAGE
 from app.workbench.workbench import DatabaseTrouble
 from db.errors import DatabaseUnreachable

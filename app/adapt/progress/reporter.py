@@ -39,7 +39,7 @@ class Reporter:
         """`begin`, without a report at the start."""
 
         def report(p: Progress) -> None:
-            self.advance(stage, p.done / max(1, p.total), f"{message}, {p.done:,} of {p.total:,}")
+            self.advance(stage, p.share, f"{message}, {p.done:,} of {p.total:,}")
             self.job.check()
 
         return report

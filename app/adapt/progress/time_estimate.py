@@ -179,27 +179,23 @@ class TrainingWatch:
     def follow_scoring(self, p: Progress) -> tuple[str, float, str]:
         """Before the training starts: what the base scores."""
         message = f"preparing the training questions, {p.done:,} of {p.total:,}"
-        return ("preparation", p.done / max(1, p.total), message)
+        return ("preparation", p.share, message)
 
     def follow_mixing(self, p: Progress) -> tuple[str, float, str]:
         """After the last step: which mean with the base's weights is the best."""
         if self._mixing is None:
             self._pace.finish_early("training")
         self._mixing = p
-        return ("mean", p.done / max(1, p.total), "choosing how much of what was learnt to take over")
+        return ("mean", p.share, "choosing how much of what was learnt to take over")
 
     def follow_dev(self, p: Progress) -> tuple[str, float, str]:
         """An evaluation is a stage of its own before the first step, and a part of the training or of choosing a mean
         afterwards."""
         message = f"scoring the validation questions, {p.done:,} of {p.total:,}"
         if self._mixing:
-            mean = self._mixing.done + p.done / max(1, p.total)
+            mean = self._mixing.done + p.share
             return ("mean", mean / max(1, self._mixing.total), message)
-        return (
-            ("training", self._share, message)
-            if self._is_training
-            else ("validation", p.done / max(1, p.total), message)
-        )
+        return ("training", self._share, message) if self._is_training else ("validation", p.share, message)
 
     def follow(self, event: Mapping[str, object]) -> tuple[str, float, str]:
         kind, step, steps = event.get("kind"), int(str(event.get("step", 0))), int(str(event.get("steps", 0)))

@@ -5,8 +5,8 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from app.ui.errors import catch_errors
-from app.ui.landing import acts
 from app.ui.page import Frame, announce
+from app.ui.session import acts
 from app.ui.text import capitalize, plain
 from app.ui.uploads import offer_upload
 from app.versions import archive

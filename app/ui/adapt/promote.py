@@ -7,9 +7,9 @@ import streamlit as st
 from app.compare import gates, promotions
 from app.jobs.queue import JobView
 from app.ui.errors import catch_errors
-from app.ui.job import draw_cancel_or_retry, draw_live, draw_wait_and_error
+from app.ui.job import draw_bar, draw_cancel_or_retry, draw_live, draw_wait_and_error
 from app.ui.page import Frame, announce
-from app.ui.text import capitalize, plain
+from app.ui.text import plain
 from app.versions.registry import VersionView
 from app.workbench.people import AnnotatorView
 from app.workbench.workbench import Workbench
@@ -57,8 +57,7 @@ def draw_job(frame: Frame, version: VersionView) -> bool:
 
 def _draw_progress(wb: Workbench, job: JobView, person: AnnotatorView) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="adapt_promotion"):
-        message = "Stopping …" if job.cancelling else capitalize(job.message or "measuring the gates")
-        st.progress(min(1.0, max(0.0, job.progress)), text=plain(message))
+        draw_bar(job, "Measuring the gates")
         if job.is_active:
             draw_cancel_or_retry(wb, job, "adapt_promotion", person)
     name = plain(job.settings["version"])

@@ -9,10 +9,11 @@ from app.adapt.label_selection import CONFLICTS, LABEL_KINDS, MAX_PRESUMED_COUNT
 from app.adapt.settings import FITTED, KINDS, REPLAY, RetrainSettings
 from app.ui import url
 from app.ui.text import plain
+from app.versions.registry import CASCADE
 
 
 def read_kind() -> str:
-    return st.session_state.get("adapt_kind", "cascade")
+    return st.session_state.get("adapt_kind", CASCADE)
 
 
 def read_settings(corpus_id: int, base: str) -> RetrainSettings:

@@ -9,8 +9,8 @@ from app.compare import new_weights, promotions
 from app.ui import errors, navigation, url
 from app.ui.adapt import files, promote, selection
 from app.ui.errors import catch_errors, guard
-from app.ui.landing import acts
 from app.ui.page import Frame, announce
+from app.ui.session import acts
 from app.ui.text import format_time, plain
 from app.ui.wording import name_version_state
 from app.versions import management, promotion, registry
@@ -64,8 +64,8 @@ def name_active(wb: Workbench, kind: str) -> str:
 def draw_list(frame: Frame) -> None:
     """The versions of one kind as a tree: those made from a version are below it."""
     all_versions = registry.list_versions(frame.wb, kind=None)
-    kinds = sorted({v.kind for v in all_versions}, key=lambda k: (k != "cascade", k))
-    kind = "cascade"
+    kinds = sorted({v.kind for v in all_versions}, key=lambda k: (k != registry.CASCADE, k))
+    kind = registry.CASCADE
     if len(kinds) > 1:
         _update_kind(kinds)
         kind = st.segmented_control("Kind", kinds, key="adapt_kind_shown") or kinds[0]
@@ -79,7 +79,7 @@ def draw_list(frame: Frame) -> None:
         _draw_version(frame, version, depth, make_comparison_address(version.name, other), active)
         if version.name in under_way:
             st.caption(f"The gates of {plain(version.name)} are being measured; its card shows how far it is.")
-    if kind == "cascade" and active:
+    if kind == registry.CASCADE and active:
         st.caption("For other programs, `as2 serve` ranks with the version in use: docs/clients.md shows how.")
     files.draw_import(frame)
 

@@ -12,8 +12,8 @@ from app.ui.ask.notes.document_link import draw_document_link
 from app.ui.errors import guard
 from app.ui.label.buttons import STYLES
 from app.ui.label.item import render_tag, show_context
-from app.ui.landing.unsaved import register_field
 from app.ui.page import Frame
+from app.ui.session.unsaved import register_field
 from app.ui.text import escape, name_document, plain
 from as2core.messages import count
 from as2core.types import LABELS

@@ -9,8 +9,8 @@ from app.labels import guidelines, rules
 from app.labels.guidelines import GuidelineView
 from app.labels.rules import Rules
 from app.ui.errors import guard
-from app.ui.landing.unsaved import register_field
 from app.ui.page import Frame, announce
+from app.ui.session.unsaved import register_field
 from app.ui.text import format_percent, plain
 from app.workbench import people
 from as2core.messages import count

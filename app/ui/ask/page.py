@@ -34,8 +34,8 @@ from app.ui.ask.score_words import draw_toggle, load_attribution
 from app.ui.label.buttons import draw_label_buttons
 from app.ui.landing import tour
 from app.ui.landing.miniature import draw_cascade_miniature
-from app.ui.landing.unsaved import register_field
 from app.ui.page import Frame
+from app.ui.session.unsaved import register_field
 from app.ui.signin import fragment
 from app.ui.text import format_percent, plain, shorten
 from as2core.messages import count

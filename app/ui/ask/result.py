@@ -21,8 +21,8 @@ from app.corpora.synonyms import read_synonyms
 from app.ui import url
 from app.ui.ask import drops
 from app.ui.ask.record import Record, make_record
-from app.ui.landing.unsaved import find_sent_number
 from app.ui.page import Frame
+from app.ui.session.unsaved import find_sent_number
 from app.ui.signin import fragment
 from app.ui.text import capitalize, plain
 from as2core.types import Progress
@@ -150,8 +150,7 @@ def load_result(frame: Frame, text: str, show_early: Callable[[Answer], None]) -
     bar = slot.progress(0.0, text="Searching the documents …")
 
     def report(p: Progress) -> None:
-        share = min(1.0, p.done / p.total) if p.total else 0.0
-        bar.progress(share, text=f"{capitalize(plain(p.stage)) or 'Ranking'} …")
+        bar.progress(p.share, text=f"{capitalize(plain(p.stage)) or 'Ranking'} …")
 
     def show(answer: Answer) -> None:
         slot.empty()

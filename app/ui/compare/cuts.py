@@ -41,7 +41,7 @@ def draw_cuts(view: ComparisonView) -> None:
         f"{count(len(losses), 'question')} left without a correct candidate."
     )
     if losses:
-        texts = view.per_question.drop_duplicates("qid").set_index("qid")["question"].to_dict()
+        texts = view.question_texts
         with st.expander(count(len(losses), "question"), icon=":material/list:", key="compare_lost"):
             lines = [(stage, texts.get(qid, qid)) for stage, qid in losses]
             st.dataframe(

@@ -10,7 +10,7 @@ from app.compare.comparison import ComparisonView
 from app.compare.findings import ANSWERED, DROP, RANKER, SEARCH, UNKNOWN
 from app.corpora.corpora import CorpusView
 from app.labels.queues import TOPS
-from app.ui import navigation
+from app.ui import navigation, url
 from app.ui.errors import catch_errors
 from app.ui.text import format_percent, plain
 from app.workbench.workbench import Workbench
@@ -101,7 +101,7 @@ def _draw_link(
     if not ids:
         st.caption(f"None of them is a question of the corpus {plain(target.name)}, so there is nothing to label.")
         return
-    only, with_labels = ".".join(map(str, ids)), findings.count_with_labels(wb, ids)
+    only, with_labels = url.format_numbers(ids), findings.count_with_labels(wb, ids)
     is_open = findings.has_open_candidates(wb, view, sets[title], target.id, ids, by=by)
     with st.container(horizontal=True):
         label = f"Label candidates of {count(len(ids), 'question')}"

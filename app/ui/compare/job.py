@@ -5,8 +5,8 @@ import streamlit as st
 from app.compare.comparison import ComparisonSettings
 from app.jobs.queue import JobView
 from app.ui.compare.names import describe_questions, describe_raw_names_of, name_comparison
-from app.ui.job import draw_cancel_or_retry, draw_wait_and_error
-from app.ui.text import capitalize, plain
+from app.ui.job import draw_bar, draw_cancel_or_retry, draw_wait_and_error
+from app.ui.text import plain
 from app.workbench.people import AnnotatorView
 from app.workbench.workbench import Workbench
 
@@ -20,8 +20,7 @@ OUTCOMES = {
 def draw_comparison(wb: Workbench, job: JobView, person: AnnotatorView) -> None:
     with st.container(border=True, key="compare_job"):
         if job.is_active:
-            message = "Stopping …" if job.cancelling else job.message or "Comparing"
-            st.progress(min(1.0, max(0.0, job.progress)), text=plain(capitalize(message)))
+            draw_bar(job, "Comparing")
         settings = ComparisonSettings.of(job)
         st.caption(plain(f"{name_comparison(settings)} ({describe_questions(settings)})"),
                    help=describe_raw_names_of(settings))  # fmt: skip

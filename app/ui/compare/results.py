@@ -314,7 +314,7 @@ def _draw_slope(view: ComparisonView, names: Sequence[str]) -> None:
     if not view.ranks:
         return
     st.header("One question, every ranker", anchor=False)
-    texts = view.per_question.drop_duplicates("qid").set_index("qid")["question"].to_dict()
+    texts = view.question_texts
     qids = [q for q in texts if q in view.ranks]
     selected = st.session_state.pop("_compare_selected", None) or st.session_state.get("compare_qid") or url.get("q")
     st.session_state["compare_qid"] = selected if selected in qids else qids[0]

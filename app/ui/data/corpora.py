@@ -20,9 +20,9 @@ from app.ui.data.progress import show_progress
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import catch_errors
 from app.ui.job import WAIT_SECONDS
-from app.ui.landing import acts
-from app.ui.page import Frame, announce, use_corpus
+from app.ui.page import Frame, announce, forget_corpus, use_corpus
 from app.ui.scripts import scroll_to
+from app.ui.session import acts
 from app.ui.signin import fragment
 from app.ui.text import plain
 from app.ui.uploads import offer_upload
@@ -138,7 +138,7 @@ def _draw_delete(frame: Frame, corpus: CorpusView) -> None:
             _close()
             if url.get("corpus") == corpus.name:
                 url.put(corpus=None)
-            st.session_state.pop("_as2_corpus", None)
+            forget_corpus()
             announce(f"The corpus “{corpus.name}” was deleted.")
         if DELETING not in st.session_state:
             st.rerun()

@@ -17,9 +17,9 @@ from app.ui import navigation
 from app.ui.data.progress import show_progress
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import catch_errors
-from app.ui.landing import acts
 from app.ui.page import Frame, use_corpus
 from app.ui.scripts import scroll_to
+from app.ui.session import acts
 from app.ui.text import plain, shorten
 from app.ui.uploads import offer_upload
 from as2core.data import source

@@ -1,5 +1,6 @@
 """The labels of a corpus in a table: look them up, see what became of one, and withdraw some."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -158,9 +159,7 @@ def draw_dialog(frame: Frame) -> None:
 def _confirm(frame: Frame, records: Sequence[LabelRecord]) -> None:
     WITHDRAWAL.rerun_if_closed()
     show_pending()
-    numbers: dict[str, int] = {}
-    for r in records:
-        numbers[r.annotator] = numbers.get(r.annotator, 0) + 1
+    numbers = Counter(r.annotator for r in records)
     st.markdown(
         f"This withdraws {count(len(records), 'label')} of **{plain(frame.corpus.name)}** "
         f"({', '.join(f'{n:,} by {plain(name)}' for name, n in numbers.items())}): no retrain, comparison or export "

@@ -25,9 +25,8 @@ def show_progress(title: str) -> Iterator[OnProgress]:
         if now - last < MIN_UPDATE_SECONDS and p.done < p.total:
             return
         last = now
-        share = min(1.0, p.done / p.total) if p.total else 0.0
         amount = f"{p.done:,} of {p.total:,}" if p.total else f"{p.done:,}"
-        bar.progress(share, text=plain(f"{title} {p.stage} ({amount})" if p.stage else f"{title} {amount}"))
+        bar.progress(p.share, text=plain(f"{title} {p.stage} ({amount})" if p.stage else f"{title} {amount}"))
 
     try:
         yield on_progress

@@ -14,8 +14,8 @@ from app.ranking.retrieval import EmptyQuestion
 from app.ui import navigation
 from app.ui.data import question_list
 from app.ui.errors import guard
-from app.ui.landing.unsaved import register_field
 from app.ui.page import Frame
+from app.ui.session.unsaved import register_field
 from app.ui.text import capitalize, plain, shorten
 from as2core.errors import BadSetting
 from as2core.messages import count

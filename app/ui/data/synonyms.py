@@ -8,8 +8,8 @@ from app.ranking.synonyms import write_synonyms
 from app.ui import navigation, url
 from app.ui.data.documents import draw_way_back
 from app.ui.errors import guard
-from app.ui.landing.unsaved import find_sent_text, register_field
 from app.ui.page import Frame, announce
+from app.ui.session.unsaved import find_sent_text, register_field
 from app.ui.text import capitalize, plain
 from as2core.messages import count
 from as2core.synonym_proposals import SynonymProposal

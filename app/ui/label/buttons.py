@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.ask.asking import AskView
 from app.labels import annotation, guidelines
-from app.labels.annotation import Presentation
+from app.labels.items import Presentation
 from app.labels.queues import ASK
 from app.ui import errors, url
 from app.ui.page import Frame

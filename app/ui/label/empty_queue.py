@@ -5,7 +5,6 @@ job that ranks some.
 """
 
 from dataclasses import dataclass
-from html import escape
 
 import streamlit as st
 
@@ -17,7 +16,7 @@ from app.jobs.queue import JobView
 from app.labels import leasing, progress, seats
 from app.labels.queues import QUEUES, TOPS, UNLABELLED
 from app.ranking import next_question, score_job
-from app.ui import navigation
+from app.ui import navigation, url
 from app.ui.data.question_list import add_leftovers
 from app.ui.errors import guard
 from app.ui.job import WAIT_SECONDS, draw_cancel_or_retry, draw_progress
@@ -27,7 +26,7 @@ from app.ui.label.shortcuts import LIST
 from app.ui.landing import shipped
 from app.ui.page import Frame
 from app.ui.signin import fragment
-from app.ui.text import plain
+from app.ui.text import escape, plain
 from app.workbench.workbench import Workbench
 from as2core.messages import count
 from as2core.types import CORRECT, INCORRECT
@@ -199,7 +198,8 @@ def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> 
             _draw_adding(frame, leftovers)
         for gap in gaps:
             st.button(gap.action, key=f"label_{gap.kind}_only", icon=":material/arrow_forward:", help=gap.reason,
-                      on_click=_open_lists, args=(gap.questions,))  # fmt: skip
+                      on_click=url.set_place,
+                      kwargs={"queue": TOPS, "mode": LIST, "only": url.format_numbers(gap.questions)})  # fmt: skip
         navigation.to("adapt", "Adapt the ranker")
         navigation.to("ask", "Ask a question")
 
@@ -241,12 +241,6 @@ def _describe_unranked(job: JobView | None) -> str:
         "done": "Some questions are not ranked yet.",
     }
     return ends.get(state, "The job that fills the queues did not finish.")
-
-
-def _open_lists(questions: tuple[int, ...]) -> None:
-    """The choices above the page follow the address."""
-    address = {"queue": TOPS, "mode": LIST, "only": ".".join(map(str, questions))}
-    st.query_params.update(address)
 
 
 def _describe_skips(desk: Desk | ListDesk) -> str:

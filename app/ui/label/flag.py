@@ -8,8 +8,8 @@ from app.ui.errors import guard
 from app.ui.label import undo
 from app.ui.label.desk import DESK_KEY, Pair
 from app.ui.label.shortcuts import close_overlay
-from app.ui.landing.unsaved import FLAG_NOTE, register_field
 from app.ui.page import Frame, announce
+from app.ui.session.unsaved import FLAG_NOTE, register_field
 
 
 @st.dialog("Flag for others", on_dismiss=close_overlay)

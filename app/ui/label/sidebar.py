@@ -11,7 +11,7 @@ from app.labels.annotation import ActView
 from app.labels.guidelines import GuidelineView
 from app.labels.progress import ProgressView
 from app.labels.queues import QUEUES, REVIEWS, TOPS, UNLABELLED
-from app.ui import navigation
+from app.ui import navigation, url
 from app.ui.figures import draw_figures
 from app.ui.label.desk import Pair
 from app.ui.label.item import render_tag
@@ -93,7 +93,7 @@ def draw_next_step(distance: Distance) -> None:
 
 def draw_link_to_lists(label: str, question_ids: Sequence[int]) -> None:
     """To the whole lists of these questions."""
-    navigation.to("label", label, queue=TOPS, mode=LIST, only=".".join(map(str, question_ids)))
+    navigation.to("label", label, queue=TOPS, mode=LIST, only=url.format_numbers(question_ids))
 
 
 def draw_guidelines(guidelines: GuidelineView, corpus_id: int) -> None:

@@ -19,7 +19,7 @@ from as2core.rankers.versions import deduplicate_tensors
 from as2core.training.batches import Group, PlannedBatch
 from as2core.training.plan import BatchPlan
 from as2core.training.settings import TrainSettings
-from as2core.types import Question
+from as2core.types import OnProgress, Question
 
 Teacher = Callable[[str, list[str]], np.ndarray]
 """The scores `(texts,)` of a question's texts; for a generative ranker the mean states `(1 + texts, hidden)` of the
@@ -88,7 +88,7 @@ class Learner(nn.Module, ABC, Generic[R]):
         return None
 
     def add_anchors(
-        self, batches: BatchPlan, base: R, questions: Sequence[Question], on_progress: Callable[[int, int], None]
+        self, batches: BatchPlan, base: R, questions: Sequence[Question], on_progress: OnProgress
     ) -> BatchPlan:
         """The batches with anchors from the questions without labels, which the base ranks; only where `anchor` is one
         of the `extras`."""

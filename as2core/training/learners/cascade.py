@@ -21,7 +21,7 @@ from as2core.training.learners.base import Learner, Teacher, Term, label_tensors
 from as2core.training.plan import BatchPlan
 from as2core.training.prior import fit_offset
 from as2core.training.settings import UNLIMITED, TrainSettings
-from as2core.types import Question
+from as2core.types import OnProgress, Question
 
 # The paper's own (section 5.2), which gives no number of epochs: TandA's at most 3.
 PAPER = TrainSettings(
@@ -74,11 +74,7 @@ class CascadeLearner(Learner[CascadeRanker]):
             self.offsets = {e: fit_offset(x, share) for e, x in zip(self.ranker.exits, by_exit, strict=True)}
 
     def add_anchors(
-        self,
-        batches: BatchPlan,
-        base: CascadeRanker,
-        questions: Sequence[Question],
-        on_progress: Callable[[int, int], None],
+        self, batches: BatchPlan, base: CascadeRanker, questions: Sequence[Question], on_progress: OnProgress
     ) -> BatchPlan:
         seed = self.settings.seed
         anchors = choose_anchors(base, questions, seed=seed, on_progress=on_progress)

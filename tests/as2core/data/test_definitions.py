@@ -1,15 +1,9 @@
 """How the sentences of a definition get the term that a web page defines."""
 
 import pytest
-from document_files import one
-
-from as2core.data.sections import split_document
+from document_files import split_page
 
 DEFAULT = "<p>Sets the memory. The default is four megabytes.</p>"
-
-
-def split_page(body):
-    return [s.text for s in split_document(one("a.html", f"<title>Help</title><body>{body}"))]
 
 
 def test_each_sentence_of_a_definition_stands_behind_its_term_unless_it_has_its_words():

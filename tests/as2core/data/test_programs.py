@@ -3,16 +3,12 @@
 import time
 
 import pytest
-from document_files import one
+from document_files import one, split
 
 from as2core.data.programs import find_shell_sessions, has_sentences
 from as2core.data.sections import split_document
 
 COMMANDS = "git fetch origin. --all\ngit merge v2.5..v2.6"
-
-
-def read(name, text):
-    return [s.text for s in split_document(one(name, text))]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +35,7 @@ def test_a_program_of_a_page_is_one_sentence_with_its_lead_in_and_keeps_its_line
 
 def test_what_else_stands_in_pre_is_read_as_before():
     mail = "<pre>Hello Ben. The key is with Ann.\n\nAsk her.</pre>"
-    assert read("a.html", f"<h1>Keys</h1><p>She wrote:</p>{mail}") == [
+    assert split("a.html", f"<h1>Keys</h1><p>She wrote:</p>{mail}") == [
         "She wrote: Hello Ben.",
         "The key is with Ann.",
         "Ask her.",
@@ -49,9 +45,9 @@ def test_what_else_stands_in_pre_is_read_as_before():
 
 def test_a_program_in_a_list_divides_it_and_one_in_a_table_is_a_cell():
     items = "".join(f"<li><p>To {x}, run:</p><pre class='screen'>- {x}. now</pre></li>" for x in ("add", "drop"))
-    assert read("a.html", f"<h1>Git</h1><ul>{items}</ul>") == ["To add, run: - add. now", "To drop, run: - drop. now"]
+    assert split("a.html", f"<h1>Git</h1><ul>{items}</ul>") == ["To add, run: - add. now", "To drop, run: - drop. now"]
     row = "<table><tr><td>Add</td><td><pre class='screen'>git add .</pre></td></tr></table>"
-    assert read("a.html", f"<h1>Git</h1>{row}") == ["Add | git add ."]
+    assert split("a.html", f"<h1>Git</h1>{row}") == ["Add | git add ."]
 
 
 @pytest.mark.parametrize(
@@ -65,37 +61,37 @@ def test_a_program_in_a_list_divides_it_and_one_in_a_table_is_a_cell():
     ],
 )
 def test_words_before_a_program_that_are_no_whole_sentence_stand_before_it(words, sentences):
-    assert read("a.html", f"<h1>Git</h1><p>{words}</p><pre class='screen'>$ git log</pre>") == sentences
-    assert read("a.md", f"# Git\n\n{words}\n\n```\n$ git log\n```\n") == sentences
+    assert split("a.html", f"<h1>Git</h1><p>{words}</p><pre class='screen'>$ git log</pre>") == sentences
+    assert split("a.md", f"# Git\n\n{words}\n\n```\n$ git log\n```\n") == sentences
 
 
 @pytest.mark.parametrize("program", ["- name: web\n  port:", "Is it on?", "def run():", "1. one"])
 def test_a_program_is_no_list_no_question_and_no_lead_in(program):
     text = f"# Set up\n\nFirst part.\n\n```\n{program}\n```\n\nThe second part is here.\n"
-    assert read("a.md", text) == ["First part.", " ".join(program.split()), "The second part is here."]
+    assert split("a.md", text) == ["First part.", " ".join(program.split()), "The second part is here."]
 
 
 def test_a_long_program_is_a_sentence_a_thousand_characters():
     lines = "".join(f"value_{n} = compute. Again? {n}\n" for n in range(300))
     assert (
-        len(read("a.html", f"<p>The values are these:</p><pre class='screen'>{lines}</pre>")) == len(lines) // 1000 + 1
+        len(split("a.html", f"<p>The values are these:</p><pre class='screen'>{lines}</pre>")) == len(lines) // 1000 + 1
     )
 
 
 def test_an_indented_paragraph_of_markdown_is_a_program_unless_it_has_sentences():
-    assert read("a.md", "# A\n\nRun this:\n\n    cd v1.2 Now\n    make .\n\nDone.") == [
+    assert split("a.md", "# A\n\nRun this:\n\n    cd v1.2 Now\n    make .\n\nDone.") == [
         "Run this: cd v1.2 Now make .",
         "Done.",
     ]
     prose = "# A\n\nShe wrote:\n\n    The key is with Ann. Ask her.\n    She is in.\n"
-    assert read("a.md", prose) == ["She wrote: The key is with Ann.", "Ask her.", "She is in."]
+    assert split("a.md", prose) == ["She wrote: The key is with Ann.", "Ask her.", "She is in."]
 
 
 def test_an_indented_paragraph_of_a_text_with_a_prompt_is_a_program():
     text = (
         "Install it in this way.\n\n    $ dpkg -i foo.deb. Bar\n    $ dpkg -a\n\nThe fees are these:\n\n    $ 5 a day\n"
     )
-    assert read("a.txt", text) == [
+    assert split("a.txt", text) == [
         "Install it in this way.",
         "$ dpkg -i foo.deb. Bar $ dpkg -a",
         "The fees are these: $ 5 a day",

@@ -1,8 +1,6 @@
 """How a table's rows become sentences: whole, and with what names the table."""
 
-from document_files import one
-
-from as2core.data.sections import split_document
+from document_files import split, split_page
 
 HEADER = "<tr><th>Shop</th><th>Open</th></tr>"
 LONG = "It runs for as long as the lamp is on. " * 12
@@ -11,10 +9,6 @@ LONG = "It runs for as long as the lamp is on. " * 12
 def make_table(*rows, before=""):
     cells = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     return f"{before}<table>{HEADER}{cells}</table>"
-
-
-def split_page(body):
-    return [s.text for s in split_document(one("a.html", f"<title>Help</title><body>{body}"))]
 
 
 def test_a_row_is_one_sentence_whatever_stops_are_in_it():
@@ -64,12 +58,12 @@ def test_a_sentence_above_a_table_is_no_title_of_it():
 
 def test_the_rows_of_a_markdown_table_are_rows():
     text = "# Help\n\n## Hours\n\n|Shop|Open|\n|-|-|\n|Lund|Daily. Ring twice.|\n|Malmö|10|\n"
-    sentences = [s.text for s in split_document(one("a.md", text))]
+    sentences = split("a.md", text)
     assert sentences == ["Hours: Shop: Lund | Open: Daily. Ring twice.", "Hours: Shop: Malmö | Open: 10"]
 
 
 def test_a_line_that_names_a_table_is_read_where_no_table_is():
-    assert [s.text for s in split_document(one("a.txt", "Table 3."))] == ["Table 3."]
+    assert split("a.txt", "Table 3.") == ["Table 3."]
 
 
 def test_a_table_that_leads_to_other_pages_is_not_read():

@@ -1,14 +1,9 @@
 """Which sentences of lists and sections are said of a term, and get it."""
 
 import pytest
-from document_files import one
+from document_files import split
 
-from as2core.data.sections import split_document
 from as2core.data.terms import find_code_name, shorten_term
-
-
-def split(text, name="a.md"):
-    return [s.text for s in split_document(one(name, text))]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +36,7 @@ def test_a_term_is_shortened_by_its_parameters(term, name):
 @pytest.mark.parametrize("mark", ["-", "1."])
 def test_further_sentences_of_an_item_have_the_term_that_it_begins_with(item, name, mark):
     rest = " There is a default. Nobody changes it."
-    assert split(f"Use them.\n\n{mark} {item}{rest}\n{mark} A long one. It has no term.")[2:] == [
+    assert split("a.md", f"Use them.\n\n{mark} {item}{rest}\n{mark} A long one. It has no term.")[2:] == [
         f"{name}: There is a default.",
         f"{name}: Nobody changes it.",
         "1. A long one." if mark == "1." else "A long one.",
@@ -60,11 +55,11 @@ def test_further_sentences_of_an_item_have_the_term_that_it_begins_with(item, na
     ],
 )
 def test_a_remark_or_a_sentence_is_no_term(item):
-    assert split(f"Use them.\n\n- {item}")[-1] == item.split(". ")[-1]
+    assert split("a.md", f"Use them.\n\n- {item}")[-1] == item.split(". ")[-1]
 
 
 def test_an_item_ends_with_its_lines():
-    assert split("Use them.\n\n- size: Small. It is 3.\n\nAll have defaults. They are old.")[-2:] == [
+    assert split("a.md", "Use them.\n\n- size: Small. It is 3.\n\nAll have defaults. They are old.")[-2:] == [
         "All have defaults.",
         "They are old.",
     ]
@@ -100,7 +95,7 @@ def test_each_sentence_below_a_programs_name_has_it_and_so_do_its_items():
     text = (
         "# Files\n\n## fs.write(fd)\n\nWrites. It is slow.\n\n- fd {integer} Where. It is open.\n\n## More\n\nOne. Two."
     )
-    assert split(text) == [
+    assert split("a.md", text) == [
         "fs.write(fd): Writes.",
         "fs.write: It is slow.",
         "fs.write: fd {integer} Where.",

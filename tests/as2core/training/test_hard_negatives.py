@@ -10,7 +10,7 @@ from as2core.training import fine_tune
 from as2core.training.hard_negatives import keep_highest_negatives
 from as2core.training.loop import RunControl
 from as2core.training.settings import TrainSettings
-from as2core.types import Candidate, Question
+from as2core.types import Candidate, Progress, Question
 
 
 class Length:
@@ -28,7 +28,7 @@ def make_question(qid, *rows):
 
 def test_of_the_incorrect_candidates_those_that_rank_highest_stay_and_all_others_do():
     question = make_question("a", (1, 0), (9, 0), (2, 1), (8, None), (7, 0), (3, 0), (6, 0))
-    [result] = keep_highest_negatives(Length(), [question], 2, lambda done, total: None)
+    [result] = keep_highest_negatives(Length(), [question], 2, lambda p: None)
     assert [c.id for c in result.candidates] == ["a1", "a2", "a3", "a4"]  # in their order
 
 
@@ -40,16 +40,16 @@ def test_a_short_list_is_not_scored():
             raise AssertionError
 
     questions = [make_question("a", (1, 0), (2, 1)), make_question("b", (1, 0), (2, 0))]
-    assert keep_highest_negatives(Never(), questions, 2, lambda done, total: None) == questions
+    assert keep_highest_negatives(Never(), questions, 2, lambda p: None) == questions
 
 
 def test_the_scoring_is_reported_and_can_be_ended():
     questions = [make_question(q, (1, 0), (2, 0), (3, 1)) for q in "ab"]
     calls = []
-    keep_highest_negatives(Length(), questions, 1, lambda done, total: calls.append((done, total)))
-    assert calls == [(0, 2), (1, 2)]
+    keep_highest_negatives(Length(), questions, 1, calls.append)
+    assert calls == [Progress(0, 2), Progress(1, 2)]
 
-    def stop(done, total):
+    def stop(p):
         raise Cancelled("enough")
 
     with pytest.raises(Cancelled):

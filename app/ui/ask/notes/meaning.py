@@ -44,7 +44,7 @@ def _poll(wb: Workbench, corpus_id: int, was_used: bool) -> None:
     state = retrieval.measure_meaning(wb, corpus_id)
     if state.is_used != was_used or state.is_complete:
         st.rerun()
-    jobs = [j for j in queue.list_active(wb) if j.kind == JobKind.EMBED and j.corpus_id == corpus_id]
+    jobs = queue.list_active(wb, JobKind.EMBED, corpus_id)
     remaining = find_remaining(jobs[0].message) if jobs else ""
     st.progress(state.done / max(1, state.total), text=describe_vectors(state.done, state.total, remaining))
     if not jobs:

@@ -7,13 +7,13 @@ import pandas as pd
 import streamlit as st
 
 from app.ask.pair import MAX_SHOWN_RANK, Move, PairSide, RankMoves, compare_orders
+from app.labels.consensus import BINARY
 from app.ui.charts.slope import build_move_chart
 from app.ui.text import escape, format_number, shorten
-from as2core.types import CORRECT, INCORRECT
+from as2core.types import CORRECT
 
 MAX_TEXT_CHARS = 110  # of a sentence among the numbers
 MAX_CORRECT = 3  # sentences whose ranks are written out
-VALUES = {CORRECT: 1, INCORRECT: 0}
 
 
 def draw_moves(
@@ -30,7 +30,7 @@ def draw_moves(
     table = pd.DataFrame(
         {
             "candidate": texts,
-            "label": [VALUES.get(label) for label in judgements],
+            "label": [BINARY.get(label) for label in judgements],
             names[0]: ranks[0],
             names[1]: ranks[1],
         }

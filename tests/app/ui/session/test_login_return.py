@@ -11,8 +11,8 @@ from starlette.responses import RedirectResponse
 from starlette.testclient import TestClient
 from streamlit.web.server.starlette import starlette_auth_routes as routes
 
-from app.ui.landing import login_return
-from app.ui.landing.login_return import COOKIE, MAX_PLACE_CHARS, LoginReturn
+from app.ui.session import login_return
+from app.ui.session.login_return import COOKIE, MAX_PLACE_CHARS, LoginReturn
 
 ORIGIN, PROVIDER = "http://testserver", "https://id.example/authorize"
 LINK = f"{ORIGIN}/label?corpus=hand%20book&queue=random"

@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.state.session_state import Serialized
 
-from app.ui.landing.unsaved import draw_text, keep_sent_texts, list_sent_notes
+from app.ui.session.unsaved import draw_text, keep_sent_texts, list_sent_notes
 from app.ui.uploads import note_lost_files
 
 RESTART_MESSAGE = "The server was restarted while this page was open. If your last click had no effect, repeat it."
@@ -26,7 +26,7 @@ def show_lost_click() -> None:
     values = _read_values() if is_first else {}
     if is_first:
         keep_sent_texts({_read_key(i): value.string_value for i, value in values.items() if value.string_value})
-    note_lost_files(i for i, value in values.items() if value.file_uploader_state_value.uploaded_file_info)
+    note_lost_files(_read_key(i) for i, value in values.items() if value.file_uploader_state_value.uploaded_file_info)
     with st.container():
         texts = list_sent_notes() if is_first else []
         if texts or any(_is_click(value) for value in values.values()):

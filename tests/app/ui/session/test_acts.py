@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType
 
-from app.ui.landing import acts
+from app.ui.session import acts
 
 
 @pytest.fixture
