@@ -15,13 +15,13 @@ taken, and a word at the foot of the page says so; but where `list` names what t
 one of the actions `ahead`. It is sent when that one is done, unless the list changed, or `breaks`, which counts the
 acts that left the front where nobody expected it: then none of those that wait is taken. While the page asks whether to
 go on (`cancels`), a click beside its buttons sends the action "cancel". A click on a button for one of the actions
-`clicks` counts as a key does, once for what is shown; one on another row of a list waits as a key does. On any page the second click of a double click does nothing where
-it finds something else in its place than the first; on Ask one on a label does nothing until the answer is that to the
-question of the address. `say`, if given, is read out by a screen reader whenever `doc` is another, and so are answers,
-results and reports on any page (voice.js). Whoever opens a popover by a key is led into it (popover.js). A key that
-comes when Label shows an item and this is not there yet is kept (start.js), and counts if the same item is still shown.
-A letter of a layout without Latin ones counts by its place. The server still has to refuse an action whose `doc` is no
-longer shown.
+`clicks` counts as a key does, once for what is shown; one on another row of a list waits as a key does. On any page the
+second click of a double click does nothing where it finds something else in its place than the first; on Ask one on a
+label does nothing until the answer is that to the question of the address. `say`, if given, is read out by a screen
+reader whenever `doc` is another, and so are answers, results and reports on any page (voice.js). Whoever opens a
+popover by a key is led into it (popover.js). A key that comes when Label shows an item and this is not there yet is
+kept (start.js), and counts if the same item is still shown. A letter of a layout without Latin ones counts by its
+place. The server still has to refuse an action whose `doc` is no longer shown.
 
 Keys that write a character, space among them, can be turned off for all pages (WCAG 2.2, 2.1.4): software that types
 what somebody says would set them off. The browser remembers it.
