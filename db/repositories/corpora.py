@@ -171,6 +171,12 @@ def note_split_rules(session: Session, document_ids: Sequence[int], split_rules:
         session.execute(update(Document).where(Document.id.in_(ids)).values(split_rules=split_rules))
 
 
+def count_divided_before(session: Session, corpus_id: int, split_rules: int, *, without: str) -> int:
+    """Documents that rules before these divided into sentences, but for those with that source."""
+    documents = select(func.count()).select_from(Document).where(_is_present(corpus_id), Document.source != without)
+    return session.scalar(documents.where(Document.split_rules < split_rules)) or 0
+
+
 def _add_sentences(session: Session, values: list[dict[str, object]]) -> None:
     if values:
         session.execute(insert(Sentence), values)
