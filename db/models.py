@@ -108,7 +108,7 @@ class Document(Base):
     __table_args__ = (
         UniqueConstraint("corpus_id", "external_id"),
         Index(None, "corpus_id", "indexed"),
-        Index(None, "corpus_id", "sentences", "updated"),
+        Index(None, "corpus_id", "split_rules", "sentences", "updated"),
         NO_ID_TWICE,
     )
     id: Mapped[int] = mapped_column(primary_key=True)

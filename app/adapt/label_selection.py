@@ -151,10 +151,11 @@ def load(
 def _drop_rewordings(group: Sequence[Row], values: Mapping[int, int | None]) -> list[Row]:
     """A question's candidates without those unlabelled ones that may be its answer all the same, and are not to be
     presumed incorrect: with the words of a correct sentence, as in a copy of its document, or like a correct one that
-    left its document, as when it was reworded; and sentences that left their document themselves."""
+    left its document, as when it was reworded, or is an item of a longer sentence now; and sentences that left their
+    document themselves."""
     correct = [r for r in group if values.get(r.sentence_id) == 1]
     texts = {normalise_text(r.text) for r in correct}
-    old_words = [set(tokenize(r.text)) for r in correct if r.retired]
+    old_words = [tokenize(r.text) for r in correct if r.retired]
 
     def is_kept(row: Row) -> bool:
         if values.get(row.sentence_id) is not None or row.candidate_origin == IMPORTED:

@@ -65,8 +65,9 @@ def restore(
     from app.workbench.settings import get_settings
 
     settings = get_settings()
+    is_in_use = settings.home.is_dir() and any(settings.home.iterdir())  # a new folder has nothing to replace
     check_restore(settings, file)
-    if not yes and settings.home.exists():
+    if is_in_use and not yes:
         question = f"Replace the database of {settings.home} by the backup's?"
         if settings.database_file is None:
             question = f"Fill the empty database on PostgreSQL, and put the backup's files into {settings.home}?"

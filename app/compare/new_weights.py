@@ -3,8 +3,12 @@ that was trained from the older ones is still better is for a comparison to say.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import datetime
+
 from app.jobs.kinds import JobKind
 from app.versions import registry
+from app.versions.management import is_shipped
 from app.versions.registry import VersionView
 from app.workbench.workbench import Workbench
 from db.repositories import jobs as rows
@@ -25,6 +29,19 @@ def find_uncompared(wb: Workbench, kind: str) -> tuple[str, str] | None:
         line.append(parent)
     is_newer = shipped.created > line[-1].created
     return (active.name, shipped.name) if is_newer and not _is_compared(wb, shipped, {v.name for v in line}) else None
+
+
+def describe_changes(wb: Workbench, rankers: Iterable[str], finished: datetime | None) -> str:
+    """That shipped versions of a comparison have other weights than they had then; "" where none has."""
+    names = {spec.partition(":")[0] for spec in rankers}
+    of_program = (v for v in registry.list_versions(wb, None) if v.name in names and is_shipped(wb, v))
+    changed = [v.name for v in of_program if finished is not None and v.created > finished]
+    if not changed:
+        return ""
+    return (
+        f"An update of the program has brought new weights of {' and '.join(sorted(changed))} since. The figures here "
+        "are of the earlier ones: compare again for today's."
+    )
 
 
 def _is_compared(wb: Workbench, shipped: VersionView, names: set[str]) -> bool:

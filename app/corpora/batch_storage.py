@@ -21,7 +21,7 @@ from app.corpora.near_copies import find_copy
 from app.corpora.unlike_documents import UNLIKE, find_unlike
 from app.workbench import audit
 from app.workbench.workbench import Workbench
-from as2core.data.sections import SPLIT_RULES, split_document
+from as2core.data.sections import SPLIT_RULES, EarlierTexts, split_document
 from as2core.messages import name_some
 from as2core.text import MAX_SENTENCE_CHARS, lacks_sentence_ends
 from as2core.types import Document, Sentence
@@ -54,7 +54,10 @@ def store_batch(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally:
         outcomes: list[tuple[int, int]] = []
         for d in changes.others:
             document = s.get_one(DocumentRow, older[d.id].id)
-            outcomes.append(rows.replace_document(s, document, d, digests[d.id], pieces[d.id], wb.clock()))
+            find_earlier = EarlierTexts(document.text).find
+            outcomes.append(
+                rows.replace_document(s, document, d, digests[d.id], pieces[d.id], wb.clock(), find_earlier)
+            )
         present = rows.find_documents_by_name(s, corpus_id, list(pieces))
         rows.note_split_rules(s, [row.id for row in present.values()], SPLIT_RULES)
         if changes.documents:

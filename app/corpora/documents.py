@@ -10,6 +10,7 @@ from app.corpora.document_identity import is_whole_file
 from app.corpora.indexing import index_pending
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench
+from as2core.data.sections import SPLIT_RULES
 from as2core.messages import count
 from as2core.types import OnProgress, Progress
 from db.models import Corpus
@@ -60,6 +61,12 @@ def list_documents(wb: Workbench, corpus_id: int, search: str = "", limit: int |
     """Those whose title, name or file contains `search`, oldest first."""
     with wb.read() as s:
         return [DocumentView(*row) for row in rows.find_documents(s, corpus_id, search, limit)]
+
+
+def count_divided_before(wb: Workbench, corpus_id: int, *, without: str = "") -> int:
+    """How many documents rules of an earlier release divided into sentences; not those with that source."""
+    with wb.read() as s:
+        return rows.count_divided_before(s, corpus_id, SPLIT_RULES, without=without)
 
 
 def find_document(wb: Workbench, document_id: int) -> DocumentView | None:

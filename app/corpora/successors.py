@@ -1,6 +1,6 @@
 """What stands in the documents now in place of a sentence that left them: the same words in the document that took the
-place of its own, as after a file got another name, or the sentence of its document that has most of its words, or the
-same words in any other document, which a person confirms.
+place of its own, as after a file got another name, or the sentence of its document that has all or most of its words,
+or the same words in any other document, which a person confirms.
 
 A document takes another's place if it has more than half of the labelled sentences that left that one, and no document
 has as many: what many documents have, such as a line on all of their topics, says nothing of where a label belongs.
@@ -19,6 +19,7 @@ from db.models import Sentence
 from db.repositories import corpora as rows
 
 MIN_DICE = 0.5  # of two sentences that may be two wordings of one
+MIN_WHOLE_WORDS = 3  # of a sentence that a longer one has in it; fewer are a heading or a name
 MAX_DISTANCE = 500  # in sentences of the document: comparing all of a long one takes long
 
 
@@ -73,7 +74,7 @@ def find_successor(wb: Workbench, corpus_id: int, sentence_id: int) -> Successor
         sentence = s.get(Sentence, sentence_id)
         if sentence is None:
             return None
-        words = set(tokenize(sentence.text))
+        words = tokenize(sentence.text)
         near = rows.list_sentences_near(s, sentence, MAX_DISTANCE)
         shares = {row: measure_overlap(words, row.text) for row in near}
         # of equals the one nearest to its old place: what stood beside it then may share as many words
@@ -86,7 +87,11 @@ def find_successor(wb: Workbench, corpus_id: int, sentence_id: int) -> Successor
         return Successor(best.id, best.text, rows.load_titles(s, [best.document_id])[best.document_id], is_same=is_same)
 
 
-def measure_overlap(words: set[str], text: str) -> float:
-    """Dice's coefficient of a sentence's words and those of a text, 0 to 1."""
-    others = set(tokenize(text))
-    return 2 * len(words & others) / (len(words) + len(others) or 1)
+def measure_overlap(words: Sequence[str], text: str) -> float:
+    """Dice's coefficient of a sentence's words and those of a text, 0 to 1. 1 if the text has the whole sentence in it,
+    as a list has its items."""
+    others = tokenize(text)
+    if len(words) >= MIN_WHOLE_WORDS and f" {' '.join(words)} " in f" {' '.join(others)} ":
+        return 1.0
+    own, distinct = set(words), set(others)
+    return 2 * len(own & distinct) / (len(own) + len(distinct) or 1)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy.orm import Session
 
+from as2core.data.sections import list_ends
 from as2core.data.table_cells import CELL_END
 from as2core.types import Document, Sentence
 from db.repositories import corpora as rows
@@ -22,7 +23,7 @@ def find_unlike(
     stored_ids: Mapping[str, int],
 ) -> set[str]:
     """The ids of those documents whose stored text is another one. `pieces`: their new sentences; `stored_ids`: the ids
-    of their rows."""
+    of their rows. A sentence that earlier releases stored without what announces it is in common, too."""
     present: dict[int, set[str]] = {stored_ids[d.id]: set() for d in documents}
     for row in rows.list_sentences(s, list(present)):
         present[row.document_id].add(_normalise(row.text))
@@ -32,7 +33,8 @@ def find_unlike(
     unlike: set[str] = set()
     for of_file in by_file.values():
         old = set().union(*(present[stored_ids[d.id]] for d in of_file))
-        new = {_normalise(piece.text) for d in of_file for piece in pieces[d.id]}
+        texts = [" ".join(piece.text.split()) for d in of_file for piece in pieces[d.id]]
+        new = {_normalise(part) for text in texts for part in (text, *list_ends(text))}
         if old.isdisjoint(new):
             unlike |= {d.id for d in of_file if present[stored_ids[d.id]]}
     return unlike

@@ -14,6 +14,7 @@ from app.exchange.storage import ImportOptions, store_questions
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench
 from as2core.data import jsonl
+from as2core.data.sections import SPLIT_RULES
 from as2core.types import SPLITS, OnProgress, Progress, Question
 from db.models import Corpus
 from db.repositories import corpora as rows
@@ -98,7 +99,8 @@ def _ensure(wb: Workbench, name: str, on_progress: OnProgress | None) -> CorpusV
 
 
 def _digest(folder: Path) -> str:
-    digest = hashlib.sha256()
+    """Of what the corpus is made of: its files, and the rules that divide them into sentences."""
+    digest = hashlib.sha256(f"{SPLIT_RULES}\0".encode())
     for file in sorted(p for p in folder.rglob("*") if p.is_file()):
         digest.update(f"{file.relative_to(folder)}\0".encode() + file.read_bytes() + b"\0")
     return digest.hexdigest()

@@ -41,6 +41,7 @@ from as2core.types import Progress
 log = logging.getLogger(__name__)
 
 _NO_CORPUS = "There is no corpus called “{}” here."
+_READING_STARTER = "Reading the starter corpus, which comes with the program"
 _READING_MESSAGE = "The corpus “{}” is being read. It opens in a moment."
 _CORPUS_BOX, _MODEL_BOX = "as2_corpus", "as2_model"  # keys in the side bar
 _CORPUS = "_as2_corpus"  # of the session: the name of the corpus that the last run showed
@@ -120,7 +121,7 @@ def open_page(
         page_keys.listen(name, focus=focus_field)
     wb = open_workbench_once()
     signin.admit(wb)
-    _first_start(wb)
+    _read_starter(wb)
     views = corpora.list_corpora(wb)
     if not views and needs_corpus:
         st.info("There is no corpus yet. Open **Data** and add documents.", icon=":material/folder_open:")
@@ -162,20 +163,20 @@ def announce(message: str) -> None:
     st.session_state["_as2_message"] = message
 
 
-def _first_start(wb: Workbench) -> None:
-    """Once per process: load the starter corpus, then the models and the handbook in a thread. Other sessions wait
-    until the starter corpus is there."""
+def _read_starter(wb: Workbench) -> None:
+    """Once per process: load the starter corpus, also one that an upgrade changed, then the models and the handbook in
+    a thread. Other sessions wait until the starter corpus is there."""
     lock, loaded = _gate()
     slot = st.empty()  # in every run, or all that follows would move by one place and be drawn anew
     if loaded.is_set():
         return
 
     def report(p: Progress) -> None:
-        text = f"First start: {plain(p.stage) or 'reading the starter corpus'} …"
-        bar.progress(p.share, text=text)
+        stage = f": {plain(p.stage)}" if p.stage else ""
+        bar.progress(p.share, text=f"{_READING_STARTER}{stage} …")
 
     with slot.container():
-        bar = st.progress(0.0, text="First start: reading the starter corpus …")
+        bar = st.progress(0.0, text=f"{_READING_STARTER} …")
         with lock:
             if not loaded.is_set():
                 starter.ensure_starter(wb, on_progress=report)

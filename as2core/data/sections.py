@@ -3,8 +3,9 @@
 import re
 from bisect import bisect_right
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import pairwise
 
 from as2core.data.table_cells import CELL_END
@@ -284,3 +285,33 @@ def list_ends(text: str) -> Iterator[str]:
     """What a sentence may have been before a heading, a question or a lead-in was put in front of it; white space is
     single."""
     return (text[joint.end() :] for joint in _JOINT.finditer(text))
+
+
+class EarlierTexts:
+    """What the sentences of a document may have been when its text was `whole`, and nothing had been put in front of
+    them yet: what is in front ends with a colon or a question mark, and is all words of that text."""
+
+    def __init__(self, whole: str) -> None:
+        self._whole = whole
+        self._openings: dict[str, bool] = {}  # whether it is in the text; a section's is in front of many sentences
+
+    def find(self, text: str, among: Container[str]) -> str | None:
+        """Which of some texts that of a sentence was, the longest; white space is single."""
+        start = 0
+        for joint in _JOINT.finditer(text):
+            if text[joint.start()] not in ":?":
+                return None
+            start = joint.end()
+            if text[start:] in among:
+                openings = re.split(_JOINT, text[: joint.start()])
+                return text[start:] if all(map(self._has, openings)) else None
+        return None
+
+    def _has(self, opening: str) -> bool:
+        if opening not in self._openings:
+            self._openings[opening] = f" {' '.join(tokenize(opening))} " in self._words
+        return self._openings[opening]
+
+    @cached_property
+    def _words(self) -> str:
+        return f" {' '.join(tokenize(self._whole))} "

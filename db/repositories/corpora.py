@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from functools import cache
@@ -201,6 +201,12 @@ def note_split_rules(session: Session, document_ids: Sequence[int], split_rules:
         session.execute(update(Document).where(Document.id.in_(ids)).values(split_rules=split_rules))
 
 
+def count_divided_before(session: Session, corpus_id: int, split_rules: int, *, without: str) -> int:
+    """Documents that rules before these divided into sentences, but for those with that source."""
+    documents = select(func.count()).select_from(Document).where(_is_present([corpus_id]), Document.source != without)
+    return session.scalar(documents.where(Document.split_rules < split_rules)) or 0
+
+
 def _add_sentences(session: Session, values: list[dict[str, object]]) -> None:
     if values:
         session.execute(insert(Sentence), values)
@@ -214,22 +220,26 @@ def _sentence_values(
 
 
 def replace_document(
-    session: Session, document: Document, content: Content, digest: str, pieces: Sequence[Piece], now: datetime
+    session: Session,
+    document: Document,
+    content: Content,
+    digest: str,
+    pieces: Sequence[Piece],
+    now: datetime,
+    find_earlier: Callable[[str, Container[str]], str | None] = lambda text, among: None,
 ) -> tuple[int, int]:
     """Store new content of a document. A sentence whose text is still there, white space aside, keeps its row, and so
-    its labels; one that vanished is deleted, or retired if it has labels; a retired one whose text is there again is in
-    use again. Returns how many sentences are new, and how many labelled pairs have a sentence that vanished."""
+    its labels, as does one of which another text was made: `find_earlier` tells which of some texts that was. One that
+    vanished is deleted, or retired if it has labels; a retired one whose text is there again is in use again. Returns
+    how many sentences are new, and how many labelled pairs have a sentence that vanished."""
     of_it = select(Sentence).where(Sentence.document_id == document.id)
     stored_rows = session.scalars(of_it.order_by(Sentence.retired, Sentence.position)).all()
-    unused: dict[str, list[Sentence]] = {}
-    for row in reversed(stored_rows):  # so that pop() gives those in use first, in their order
-        unused.setdefault(" ".join(row.text.split()), []).append(row)
+    matches = _match_rows(stored_rows, pieces, find_earlier)
     names, number = {row.external_id for row in stored_rows}, len(pieces)
     new: list[dict[str, object]] = []
     for position, piece in enumerate(pieces):
-        if rows := unused.get(" ".join(piece.text.split())):
-            row = rows.pop()
-            row.text = piece.text
+        if row := matches.get(position):
+            row.text, row.text_key = piece.text, text_key(piece.text)
             row.position, row.paragraph, row.retired = position, piece.paragraph, False
             row.start, row.end, row.heading = piece.start, piece.end, piece.heading
             continue
@@ -238,11 +248,36 @@ def replace_document(
             name, number = f"{content.id}-{number}", number + 1
         names.add(name)
         new.append(_sentence_values(document.corpus_id, document.id, name, position, piece))
-    retired = _retire_or_delete(session, {row.id: row for rows in unused.values() for row in rows if not row.retired})
+    used_ids = {row.id for row in matches.values()}
+    retired = _retire_or_delete(session, {r.id: r for r in stored_rows if r.id not in used_ids and not r.retired})
     _add_sentences(session, new)
     document.title, document.source, document.text = content.title, content.source, content.text
     document.digest, document.sentences, document.indexed, document.updated = digest, len(pieces), False, now
     return len(new), sum(_count_pairs(session, CurrentLabel.sentence_id.in_(ids)) for ids in split_batches(retired))
+
+
+def _match_rows(
+    stored_rows: Sequence[Sentence],
+    pieces: Sequence[Piece],
+    find_earlier: Callable[[str, Container[str]], str | None],
+) -> dict[int, Sentence]:
+    """Place of a piece -> the stored sentence that it is. `stored_rows`: those in use first, in their order. Where a
+    text that others were made of is there more or less often than these, it is unclear which is which: none is."""
+    unused: dict[str, list[Sentence]] = {}
+    for row in reversed(stored_rows):  # so that pop() gives those in use first, in their order
+        unused.setdefault(" ".join(row.text.split()), []).append(row)
+    texts = [" ".join(piece.text.split()) for piece in pieces]
+    matches = {i: unused[text].pop() for i, text in enumerate(texts) if unused.get(text)}
+    rest = {text for text, rows in unused.items() if rows}
+    places_by_text: dict[str, list[int]] = {}
+    for i, text in enumerate(texts):
+        if rest and i not in matches and (earlier := find_earlier(text, rest)):
+            places_by_text.setdefault(earlier, []).append(i)
+    for text, places in places_by_text.items():
+        in_use = [row for row in unused[text] if not row.retired]
+        if len(places) == len(in_use or unused[text]):
+            matches |= {i: unused[text].pop() for i in places}
+    return matches
 
 
 def _retire_or_delete(session: Session, sentences: Mapping[int, Sentence]) -> list[int]:

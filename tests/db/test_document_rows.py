@@ -171,5 +171,7 @@ def test_the_contents_of_all_corpora_are_counted_in_one_statement_from_indexes_a
         if s.get_bind().dialect.name == "sqlite":
             plan = [row.detail for row in s.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)]
             for_table = [step for step in plan if step.startswith(("SEARCH document ", "SEARCH question ", "SCAN "))]
-            assert any("COVERING INDEX ix_document_corpus_id_sentences_updated" in step for step in for_table)
+            assert any(
+                "COVERING INDEX ix_document_corpus_id_split_rules_sentences_updated" in step for step in for_table
+            )
             assert all("COVERING INDEX" in step for step in for_table if step.split()[1] in ("document", "question"))

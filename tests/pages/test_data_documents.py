@@ -8,11 +8,13 @@ from data_page import open_data
 from stored import TOWERS, WORKS
 
 from app.adapt import readiness
-from app.corpora import corpora, documents, ingestion
+from app.corpora import batch_storage, corpora, documents, ingestion
 from app.corpora.documents import DocumentView, SentenceView
 from app.exchange import exports
+from app.exchange.sentence_matching import SOURCE
 from app.labels import annotation
 from app.ui.data import documents as documents_ui
+from db.models import Document
 
 
 def test_documents_are_found_by_their_title_or_their_file(wb):
@@ -81,3 +83,19 @@ def test_sentences_stand_in_their_paragraphs_and_their_text_is_escaped():
     html = documents_ui.render_title(document) + documents_ui.render_text(sentences)
     assert html.count('<p dir="auto">') == 2
     assert "&lt;b&gt;Two." in html and "A &amp; B" in html and "d&lt;1&gt;" in html
+
+
+def test_after_an_upgrade_the_page_asks_for_the_files_of_documents_that_were_divided_otherwise(wb, monkeypatch):
+    files = [("tariff.txt", b"It costs nine euros."), ("hours.txt", b"It opens at nine.")]
+    with monkeypatch.context() as earlier:
+        earlier.setattr(batch_storage, "SPLIT_RULES", 0)
+        ingestion.ingest(wb, WORKS, files)
+    with wb.write() as s:  # sentences that came with labels are divided already
+        s.add(Document(corpus_id=WORKS, external_id="q", title="", source=SOURCE, text="Nine.", digest="d", sentences=1,
+                       updated=wb.clock()))  # fmt: skip
+    at = open_data({"corpus": "Works"})
+    assert "2 documents were divided into sentences by an earlier release. Add their files again" in texts(at)
+    ingestion.ingest(wb, WORKS, files[:1])
+    assert "1 document was divided" in texts(open_data({"corpus": "Works"}))
+    ingestion.ingest(wb, WORKS, files)
+    assert "earlier release" not in texts(open_data({"corpus": "Works"}))

@@ -1,8 +1,12 @@
 """What Ask shows before the first question: the cascade in words, and the tour that can be dismissed."""
 
+from types import SimpleNamespace
+
 from app_pages import open_page, texts
 
 from app.exchange.starter import ensure_handbook, ensure_starter
+from app.ui import page
+from as2core.types import Progress
 
 
 def links(at):
@@ -68,3 +72,18 @@ def test_the_way_to_the_handbook_opens_once_it_is_read_and_its_steps_are_its_own
     assert "whale belly torque" in texts(at)
     assert links(at)["Fill in synonyms"] == "view=synonyms"
     assert "as2_tour_handbook" not in tour_buttons(at)
+
+
+def test_while_the_starter_corpus_is_read_the_page_says_what_is_read_and_not_that_the_home_is_new(wb, monkeypatch):
+    def read(wb, on_progress):
+        on_progress(Progress(1, 2, "67 documents, reading tea.md"))
+
+    shown = []
+    bar = SimpleNamespace(progress=lambda value, text: shown.append(text))
+    page._gate.clear()
+    monkeypatch.setattr(page.starter, "ensure_starter", read)
+    monkeypatch.setattr(page, "_preload", lambda wb, failures: None)
+    monkeypatch.setattr(page.st, "progress", lambda value, text: shown.append(text) or bar)
+    open_page()
+    reading = "Reading the starter corpus, which comes with the program"
+    assert shown == [f"{reading} …", f"{reading}: 67 documents, reading tea.md …"]

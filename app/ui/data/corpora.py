@@ -13,6 +13,7 @@ from app.corpora import corpora, documents, ingestion
 from app.corpora.corpora import HANDBOOK, SHIPPED_CORPORA, STARTER, CorpusView, UnknownCorpus
 from app.corpora.ingest_report import IngestView
 from app.exchange import starter
+from app.exchange.sentence_matching import SOURCE
 from app.ui import navigation, url
 from app.ui.ask import result
 from app.ui.data import document_deletion, gone_labels
@@ -241,6 +242,7 @@ def _draw_ingest(frame: Frame) -> None:
         "(HTML), JSONL, and tables (CSV, TSV) with a column named text, each row a document. The shipped models read "
         "English. A file with the name of a stored one replaces it; the same content changes nothing."
     )
+    _draw_divided_before(frame)
     turn = st.session_state.setdefault(TURN, 0)
     # of any type: Streamlit would refuse others by their MIME type alone, where the report says what to do
     files = offer_upload("Files", is_allowed=not why, accept_multiple_files=True, key=f"data_files_{turn}",
@@ -292,6 +294,17 @@ def _draw_interruption() -> None:
             f"Adding files to “{plain(name)}” was stopped. What was stored by then is in the corpus. Adding all "
             "again goes on with the others.",
             icon=":material/stop_circle:",
+        )
+
+
+def _draw_divided_before(frame: Frame) -> None:
+    """After an upgrade: documents that this release would divide otherwise, and what to do."""
+    if older := documents.count_divided_before(frame.wb, frame.corpus.id, without=SOURCE):
+        those, files = ("1 document was", "its file") if older == 1 else (f"{older:,} documents were", "their files")
+        st.info(
+            f"{those} divided into sentences by an earlier release. Add {files} again to have headings, terms, lists "
+            "and tables read as this release reads them. Labels stay on sentences that keep their words.",
+            icon=":material/upgrade:",
         )
 
 

@@ -217,6 +217,15 @@ def test_the_new_wording_of_an_answer_is_not_presumed_incorrect_beside_the_old_o
     assert list_presumed(wb, fee) == {BOARD, "Bye."}
 
 
+def test_a_list_that_has_the_answer_as_one_of_its_items_is_not_presumed_incorrect(wb, fee):
+    """As after an upgrade: earlier releases stored each item of a list alone."""
+    lead_in = "Note what all members and guests of this club have to know before their first visit:"
+    items = "\n- ".join([lead_in, "Guests pay twice as much.", FEE, "Sign below."])
+    ingestion.ingest(wb, fee, [("rules.txt", f"{BOARD}\n\n{items}".encode()), ("copy.txt", b"Bye.")])
+    whole = next(c.text for c in asking.ask(wb, fee, "What is the fee a year?").candidates if FEE in c.text)
+    assert whole != FEE and whole not in list_presumed(wb, fee)
+
+
 def test_an_old_wording_whose_label_was_moved_to_the_new_one_is_not_presumed_incorrect(wb, fee, ann):
     corpus_id = fee
     ingestion.ingest(wb, corpus_id, [("rules.txt", f"{NEW_FEE} {BOARD}".encode()), ("copy.txt", b"Bye.")])

@@ -9,12 +9,13 @@ from tower_texts import TOWER
 from app.ask import asking
 from app.ask.examples import list_examples
 from app.cli import context
-from app.corpora import corpora, ingestion
+from app.corpora import batch_storage, corpora, documents, ingestion
 from app.corpora.corpora import HANDBOOK, STARTER
 from app.exchange import exports
 from app.exchange import starter as starter_module
 from app.exchange.starter import bring_back, ensure_handbook, ensure_shipped, ensure_starter
 from app.labels import consensus
+from as2core.data.sections import SPLIT_RULES
 from as2core.errors import As2Error
 
 
@@ -54,6 +55,16 @@ def test_the_starter_is_brought_in_once_and_again_when_it_changed(wb, starter):
     assert (again.documents, again.labels) == (1, 3)
     [question] = [a.question_id for a in [asking.ask(wb, again.id, "What is tea?")]]
     assert sorted(consensus.read_labels(wb, question).values()) == ["correct", "correct", "incorrect"]
+
+
+def test_a_shipped_corpus_that_an_earlier_release_divided_is_divided_anew(wb, starter, monkeypatch):
+    with monkeypatch.context() as earlier:
+        earlier.setattr(batch_storage, "SPLIT_RULES", SPLIT_RULES - 1)
+        earlier.setattr(starter_module, "SPLIT_RULES", SPLIT_RULES - 1)
+        corpus = ensure_starter(wb)
+    assert documents.count_divided_before(wb, corpus.id) == 1
+    assert ensure_starter(wb).documents == 1
+    assert documents.count_divided_before(wb, corpus.id) == 0
 
 
 def test_a_starter_somebody_deleted_stays_away_until_asked_for(wb, starter):

@@ -2,8 +2,9 @@
 
 import pytest
 
-from app.corpora import documents, ingestion
+from app.corpora import batch_storage, documents, ingestion
 from app.corpora.unlike_documents import UNLIKE
+from as2core.text import split_sentences
 
 ALPHA, BETA = b"The alpha engine was built in 1951. It stands in Ulm.", b"A quite different text. It lies elsewhere."
 
@@ -79,3 +80,14 @@ def test_a_table_that_an_earlier_release_read_without_its_columns_names_is_the_s
     view = ingestion.ingest(wb, towers.id, [("hours.html", page)], replaces_unlike=False)
     assert (view.updated, view.failed) == (1, ())
     assert read_texts(wb, towers)["hours.html"][0] == "Town: Ulm | Hours: 9-17"
+
+
+def test_a_text_is_no_other_one_because_an_earlier_release_divided_it_otherwise(wb, towers, monkeypatch):
+    guide = b"# Guide\n\n## Cleaning\n\nOnce a year is enough.\n"
+    with monkeypatch.context() as earlier:
+        earlier.setattr(batch_storage, "split_document", lambda document: split_sentences(document.text))
+        earlier.setattr(batch_storage, "hash_content", lambda title, text, headings: "of an earlier release")
+        ingestion.ingest(wb, towers.id, [("guide.md", guide)])
+    view = ingestion.ingest(wb, towers.id, [("guide.md", guide)], replaces_unlike=False)
+    assert (view.updated, view.failed) == (1, ())
+    assert read_texts(wb, towers)["guide.md"] == ["Cleaning: Once a year is enough."]

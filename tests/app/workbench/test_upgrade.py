@@ -21,7 +21,7 @@ from db.models import Flag
 from db.session import Database
 
 EARLIER = (
-    "DROP INDEX ix_document_corpus_id_sentences_updated",
+    "DROP INDEX ix_document_corpus_id_split_rules_sentences_updated",
     "ALTER TABLE document DROP COLUMN split_rules",
     "ALTER TABLE sentence DROP COLUMN heading",
     "UPDATE alembic_version SET version_num = '0014'",

@@ -6,6 +6,8 @@ import contextlib
 import io
 import json
 
+from app.workbench.settings import get_settings
+
 
 def test_people_are_listed_and_given_roles(as2, as2_json, home, monkeypatch):
     from app import bootstrap
@@ -86,6 +88,18 @@ def test_a_home_is_checked_backed_up_and_restored(as2, as2_json, articles, home,
     code, _, err = as2("ask", "who", "--corpus", "later")
     assert code == 1 and "'later'" in err
     assert as2("ask", "who", "--corpus", "documents")[0] == 0
+
+
+def test_in_a_new_folder_nothing_is_asked_before_a_restore(as2, articles, home, tmp_path, monkeypatch):
+    as2("ingest", articles)
+    as2("backup", tmp_path / "monday.tar")
+    (tmp_path / "new").mkdir()
+    monkeypatch.setenv("AS2_HOME", str(tmp_path / "new"))
+    get_settings.cache_clear()
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    code, out, err = as2("restore", tmp_path / "monday.tar")
+    assert code == 0 and "Replace" not in err and out.startswith(f"{tmp_path / 'new'} is as it was on")
+    assert as2("restore", tmp_path / "monday.tar")[0] == 1
 
 
 def test_a_damaged_home_is_described_with_its_remedy(as2, articles, home):
