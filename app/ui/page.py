@@ -45,6 +45,7 @@ _READING_STARTER = "Reading the starter corpus, which comes with the program"
 _READING_MESSAGE = "The corpus “{}” is being read. It opens in a moment."
 _CORPUS_BOX, _MODEL_BOX = "as2_corpus", "as2_model"  # keys in the side bar
 _CORPUS = "_as2_corpus"  # of the session: the name of the corpus that the last run showed
+_REQUEST = "_as2_use"  # of the session: the name of the corpus that the next run is to show
 MODEL_BOX_CHARS = 26  # of the box in the side bar; a longer name is cut in it, and stands below in full
 
 
@@ -197,7 +198,7 @@ def _preload(wb: Workbench, failures: dict[str, str]) -> None:
 
 def use_corpus(name: str) -> None:
     """Choose the corpus of the next run."""
-    st.session_state["_as2_use"] = name
+    st.session_state[_REQUEST] = name
 
 
 def forget_corpus() -> None:
@@ -219,12 +220,15 @@ def _switch_corpus() -> None:
 
 def _get_overdue_corpus() -> str | None:
     """The corpus chosen for the browser, where both its box and its address still show the one before."""
-    return url.get_overdue("corpus") if st.session_state.get(_CORPUS_BOX) == url.get("corpus") else None
+    if st.session_state.get(_CORPUS_BOX) != url.get("corpus"):
+        return None
+    return st.session_state.get(_REQUEST) or url.get_overdue("corpus")
 
 
 def _accept_corpus() -> None:
     """What the box shows is the person's choice, no longer only what stands in for a corpus that is not here."""
     _forget_missing(_CORPUS_BOX)
+    st.session_state.pop(_REQUEST, None)
     url.put(corpus=st.session_state[_CORPUS_BOX])
 
 
@@ -236,7 +240,7 @@ def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:
     is_moved, current = url.has_moved("corpus"), state.get(_CORPUS_BOX)
     renamings = _follow_renamings(views)
     late = _get_missing(_CORPUS_BOX)  # it may have been asked for while it was being read
-    request = state.pop("_as2_use", None) or _get_overdue_corpus() or renamings.get(current or "") or late
+    request = state.get(_REQUEST) or _get_overdue_corpus() or renamings.get(current or "") or late
     request = renamings.get(request, request)
     is_followed = is_moved and url.get("corpus") in by_name
     if request in by_name or is_followed:
@@ -258,6 +262,7 @@ def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:
     state[_CORPUS] = name
     missing = _get_missing(_CORPUS_BOX)
     url.put(corpus=missing or name)  # an old link stays what it was
+    state.pop(_REQUEST, None)  # no earlier: a click may end this run before the address has it
     if not missing:  # or it is only what stands in for another
         signin.remember(signin.CORPUS, name)
     return corpus

@@ -2,12 +2,15 @@
 
 import pytest
 import stored
+import streamlit as st
 from app_pages import button, markup, open_page, texts
 from streamlit.elements.lib import policies
+from streamlit.runtime.scriptrunner import StopException
 from streamlit.testing.v1 import AppTest
 
 from app.corpora import corpora
 from app.labels import rules
+from app.ui import page
 from app.versions import promotion
 from app.workbench.settings import Settings
 
@@ -94,6 +97,26 @@ def test_every_run_tells_the_corpus_for_a_browser_that_never_drew_an_earlier_one
     assert at.selectbox(key="as2_corpus").value == "Works"
     assert at.selectbox(key="as2_corpus").proto.set_value
     assert "created with a default value" not in caplog.text
+
+
+@pytest.mark.parametrize("later", ["Works", "starter"])
+def test_a_new_corpus_is_used_although_a_click_ended_the_run_at_the_box_but_for_a_later_choice(wb, monkeypatch, later):
+    corpora.create_corpus(wb, "starter")
+    at = open_page("data", {"corpus": "Works"})
+    at.session_state[page._REQUEST] = "Towers"
+    draw = st.selectbox
+
+    def draw_and_end_the_run(*args, **options):
+        draw(*args, **options)
+        raise StopException
+
+    with monkeypatch.context() as patch:
+        patch.setattr(st, "selectbox", draw_and_end_the_run)
+        at = at.run()
+    at = at.selectbox(key="as2_corpus").set_value(later).run()  # the browser's value: "Works" is the one from before
+    expected = "Towers" if later == "Works" else later
+    assert at.selectbox(key="as2_corpus").value == at.query_params["corpus"] == expected
+    assert at.run().selectbox(key="as2_corpus").value == expected
 
 
 def test_a_corpus_that_is_not_there_may_be_done_without(wb):
