@@ -27,6 +27,7 @@ MAX_NAME_CHARS = 80
 COUNT_SECONDS = 3600.0  # how long a count of labels is kept: PostgreSQL may commit an event after a newer one
 CREATE = "create a corpus"
 RENAME, DELETE = "rename a corpus", "delete a corpus"  # in the audit log
+_DELETED = "the corpus was deleted meanwhile"
 CORPUS_PREFIX = "labels:"  # of the name of a data set that is a corpus's labels
 
 
@@ -65,15 +66,17 @@ def list_corpora(wb: Workbench) -> list[CorpusView]:
     with wb.read() as s:
         all_corpora = rows.list_corpora(s)
         counts = _count(wb, s, [c.id for c in all_corpora])
-    return [_make_view(wb, c, counts[c.id]) for c in all_corpora]
+    return [_make_view(wb, c, counts[c.id]) for c in all_corpora if c.id in counts]
 
 
 def get_corpus(wb: Workbench, corpus_id: int) -> CorpusView:
     """Raises UnknownCorpus."""
     with wb.read() as s:
         corpus = _find(s, corpus_id)
-        counts = _count(wb, s, [corpus_id])
-    return _make_view(wb, corpus, counts[corpus_id])
+        counts = _count(wb, s, [corpus_id]).get(corpus_id)
+    if counts is None:
+        raise UnknownCorpus(_DELETED)
+    return _make_view(wb, corpus, counts)
 
 
 def check_exists(wb: Workbench, corpus_id: int) -> None:
@@ -85,11 +88,12 @@ def check_exists(wb: Workbench, corpus_id: int) -> None:
 def _find(s: Session, corpus_id: int) -> Corpus:
     corpus = s.get(Corpus, corpus_id)
     if corpus is None:
-        raise UnknownCorpus("the corpus was deleted meanwhile")
+        raise UnknownCorpus(_DELETED)
     return corpus
 
 
 def _count(wb: Workbench, s: Session, corpus_ids: Sequence[int]) -> dict[int, _Counts]:
+    """By corpus; none of one that was deleted in this moment, which PostgreSQL shows to a transaction that goes on."""
     contents = rows.count_contents(s, corpus_ids)
     labels = _count_labels(wb, s, contents)
     return {
@@ -142,7 +146,7 @@ def check_has_sentences(wb: Workbench, corpus_id: int) -> None:
 def lock_corpus(s: Session, corpus_id: int) -> None:
     """Until the transaction ends, so that two writers take turns. Raises UnknownCorpus."""
     if not rows.lock_corpus(s, corpus_id):
-        raise UnknownCorpus("the corpus was deleted meanwhile")
+        raise UnknownCorpus(_DELETED)
 
 
 def create_corpus(wb: Workbench, name: str, *, by: int | None = None) -> CorpusView:

@@ -59,6 +59,17 @@ def test_the_list_of_corpora_takes_as_many_statements_for_several_as_for_one(wb,
     assert taken[0] == taken[1] == taken[2], statements
 
 
+def test_a_corpus_that_is_deleted_while_it_is_counted_is_left_out_and_unknown(wb, towers, monkeypatch):
+    """On PostgreSQL another's deletion shows between two statements of a transaction."""
+    other, count_contents = corpora.create_corpus(wb, "other"), corpus_rows.count_contents
+    monkeypatch.setattr(
+        corpus_rows, "count_contents", lambda s, ids: count_contents(s, [i for i in ids if i != other.id])
+    )
+    assert [c.id for c in corpora.list_corpora(wb)] == [towers.id]
+    with pytest.raises(UnknownCorpus, match="deleted meanwhile"):
+        corpora.get_corpus(wb, other.id)
+
+
 def test_a_count_of_labels_is_no_older_than_an_hour_however_much_is_labelled_elsewhere(wb, towers, ann, monkeypatch):
     """On PostgreSQL an event may be committed after a newer one of another corpus, and nothing tells of it."""
     now = [0.0]
