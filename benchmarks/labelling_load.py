@@ -49,8 +49,8 @@ from app.workbench.workbench import Workbench
 from as2core.experiments.base import write_section
 from db.models import Run
 from db.repositories import candidates as candidate_rows
-from db.repositories import corpora as corpus_rows
 from db.repositories import questions as question_rows
+from db.repositories import sentences as sentence_rows
 from db.repositories import versions as version_rows
 
 QUEUES = ("uncertain", "tops", "early", "random")
@@ -188,7 +188,7 @@ def _fill(wb: Workbench, name: str) -> int:
             )
             s.add(run)
             s.flush()
-            result = corpus_rows.list_sentences(s, [document.id])
+            result = sentence_rows.list_sentences(s, [document.id])
             new = [candidate_rows.NewCandidate(x.id, i, i + 1) for i, x in enumerate(result)]
             ids = list(candidate_rows.put_candidates(s, question.id, new, origin="retrieved", run_id=run.id).values())
             for exit_ in EXITS:

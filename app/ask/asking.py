@@ -36,6 +36,7 @@ from as2core.text import tokenize
 from as2core.types import OnProgress, Progress
 from db.models import ASKED
 from db.repositories import corpora as corpus_rows
+from db.repositories import documents as document_rows
 from db.repositories import questions as rows
 
 log = logging.getLogger(__name__)
@@ -124,7 +125,7 @@ def _rank_first(wb: Workbench) -> None:
     """Rank what a document of the newest corpus is called; nothing is stored."""
     with wb.read() as s:
         corpora = [c.id for c in corpus_rows.list_corpora(s)][-1:]
-        titles = [(c, d.title) for c in corpora for d in corpus_rows.find_documents(s, c, "", 1)]
+        titles = [(c, d.title) for c in corpora for d in document_rows.find_documents(s, c, "", 1)]
     for corpus_id, title in titles:
         model = loading.load_version(wb)
         if isinstance(model.ranker, CascadeRanker):  # torch would delay the very preparation

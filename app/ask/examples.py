@@ -13,8 +13,9 @@ from app.corpora.corpora import SHIPPED_CORPORA, get_corpus
 from app.workbench.workbench import Workbench
 from as2core.generation.rules import ask_by_rule, lowercase_words
 from db.models import Question
-from db.repositories import corpora as corpus_rows
+from db.repositories import documents as document_rows
 from db.repositories import questions as rows
+from db.repositories import sentences as sentence_rows
 
 MAX_SENTENCES = 60  # of a document that are turned into questions
 DOCUMENTS_PER_EXAMPLE = 5  # most sentences give no question
@@ -66,9 +67,9 @@ def _vary(questions: Iterable[Question]) -> list[str]:
 
 def _make_questions(s: Session, corpus_id: int, n: int) -> list[str]:
     """One of each document, the first ones first; none where no sentence can be turned."""
-    documents = corpus_rows.find_documents(s, corpus_id, "", DOCUMENTS_PER_EXAMPLE * n)
+    documents = document_rows.find_documents(s, corpus_id, "", DOCUMENTS_PER_EXAMPLE * n)
     texts: dict[int, list[str]] = {d.id: [] for d in documents}
-    for sentence in corpus_rows.list_sentences(s, list(texts)):
+    for sentence in sentence_rows.list_sentences(s, list(texts)):
         if len(texts[sentence.document_id]) < MAX_SENTENCES and _ENDS.search(sentence.text):
             texts[sentence.document_id].append(sentence.text)
     every = [t for own in texts.values() for t in own]

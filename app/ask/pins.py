@@ -17,7 +17,7 @@ from app.ranking.retrieval import RetrievedSentence
 from app.workbench.workbench import Workbench
 from as2core.cascade.trace import CascadeTrace
 from as2core.types import CORRECT, INCORRECT, UNSURE
-from db.repositories import corpora as corpus_rows
+from db.repositories import sentences as sentence_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +164,6 @@ def _load_missing(wb: Workbench, sentence_ids: Sequence[int]) -> list[RetrievedS
                 label=CORRECT,
                 heading=row.heading,
             )
-            for row in corpus_rows.load_placed_sentences(s, sentence_ids)
-            for around in (corpus_rows.find_neighbours(s, row.document_id, row.position),)
+            for row in sentence_rows.load_placed_sentences(s, sentence_ids)
+            for around in (sentence_rows.find_neighbours(s, row.document_id, row.position),)
         ]

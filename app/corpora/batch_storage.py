@@ -27,7 +27,9 @@ from as2core.text import MAX_SENTENCE_CHARS, lacks_sentence_ends
 from as2core.types import Document, Sentence
 from db.models import Corpus
 from db.models import Document as DocumentRow
-from db.repositories import corpora as rows
+from db.repositories import corpora as corpus_rows
+from db.repositories import documents as document_rows
+from db.repositories import sentences as sentence_rows
 
 ADD = "add documents"  # in the audit log
 NO_SENTENCE_ENDS = f"has no sentence ends: it was cut about every {MAX_SENTENCE_CHARS:,} characters"
@@ -39,7 +41,7 @@ NOT_ENGLISH = (
 def store_batch(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: IngestTally) -> None:
     digests = {d.id: hash_content(d.title, d.text, d.headings) for d in batch}
     with wb.read() as s:
-        older = rows.find_documents_by_name(s, corpus_id, list(digests))
+        older = document_rows.find_documents_by_name(s, corpus_id, list(digests))
     to_split = [d for d in batch if _is_to_split(older.get(d.id), digests[d.id])]
     pieces = _split(to_split, tally)  # before the transaction begins, to keep it short
     tally.same_files |= {d.source for d in batch if d.id in older and older[d.id].digest == digests[d.id]}
@@ -47,7 +49,7 @@ def store_batch(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally:
     _sort_out_unlike(wb, [d for d in to_split if d.id in stored_ids], pieces, stored_ids, tally)
     with wb.write() as s:
         lock_corpus(s, corpus_id)
-        older = rows.find_documents_by_name(s, corpus_id, list(digests))
+        older = document_rows.find_documents_by_name(s, corpus_id, list(digests))
         same = _find_same(s, pieces, older, digests)
         changes = _Changes.find([d for d in batch if d.id in pieces and d.id not in same], older, digests)
         _add_documents(s, corpus_id, [(d, digests[d.id], pieces[d.id]) for d in changes.new], wb.clock(), tally)
@@ -56,12 +58,12 @@ def store_batch(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally:
             document = s.get_one(DocumentRow, older[d.id].id)
             find_earlier = EarlierTexts(document.text).find
             outcomes.append(
-                rows.replace_document(s, document, d, digests[d.id], pieces[d.id], wb.clock(), find_earlier)
+                document_rows.replace_document(s, document, d, digests[d.id], pieces[d.id], wb.clock(), find_earlier)
             )
-        present = rows.find_documents_by_name(s, corpus_id, list(pieces))
-        rows.note_split_rules(s, [row.id for row in present.values()], SPLIT_RULES)
+        present = document_rows.find_documents_by_name(s, corpus_id, list(pieces))
+        document_rows.note_split_rules(s, [row.id for row in present.values()], SPLIT_RULES)
         if changes.documents:
-            rows.note_search_change(s, corpus_id, wb.clock())
+            corpus_rows.note_search_change(s, corpus_id, wb.clock())
         if changes.documents and tally.by is not None:
             audit.record(s, wb.clock(), tally.by, ADD, s.get_one(Corpus, corpus_id).name, changes.describe())
     unchanged = len(batch) - len(to_split) + len(pieces) - len(changes.documents)
@@ -83,7 +85,7 @@ def _find_same(
     """Ids of the documents whose content and sentences are those that are stored."""
     by_id = {older[i].id: i for i in pieces if i in older and older[i].digest == digests[i]}
     texts: dict[str, list[tuple[str, str]]] = {i: [] for i in by_id.values()}
-    for row in rows.list_sentences(s, list(by_id)):
+    for row in sentence_rows.list_sentences(s, list(by_id)):
         texts[by_id[row.document_id]].append((row.text, row.heading))
     return {i for i, of_one in texts.items() if of_one == [(piece.text, piece.heading) for piece in pieces[i]]}
 
@@ -129,8 +131,8 @@ def _add_documents(
     tally: IngestTally,
 ) -> None:
     """New ones, each with its digest and sentences; one that repeats an older document is noted."""
-    ids = rows.add_documents(s, corpus_id, [(d, digest) for d, digest, _ in documents], now)
-    rows.fill_documents(s, corpus_id, [(ids[d.id], d.id, sentences) for d, _, sentences in documents])
+    ids = document_rows.add_documents(s, corpus_id, [(d, digest) for d, digest, _ in documents], now)
+    document_rows.fill_documents(s, corpus_id, [(ids[d.id], d.id, sentences) for d, _, sentences in documents])
     for d, _, sentences in documents:
         if not is_whole_file(d.id, d.source) or not sentences:  # rows of a table repeat each other
             continue

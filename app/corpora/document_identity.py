@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 
 from app.workbench.workbench import Workbench
 from as2core.types import Document, Heading
-from db.repositories import corpora as rows
+from db.repositories import documents as rows
 
 
 def resolve_ids(wb: Workbench, corpus_id: int, batch: Sequence[Document], sources: dict[str, str]) -> list[Document]:

@@ -15,7 +15,9 @@ from as2core.messages import count
 from as2core.types import OnProgress, Progress
 from db.models import Corpus
 from db.models import Document as DocumentRow
-from db.repositories import corpora as rows
+from db.repositories import corpora as corpus_rows
+from db.repositories import documents as document_rows
+from db.repositories import sentences as sentence_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +62,13 @@ class SentenceInDocument:
 def list_documents(wb: Workbench, corpus_id: int, search: str = "", limit: int | None = 100) -> list[DocumentView]:
     """Those whose title, name or file contains `search`, oldest first."""
     with wb.read() as s:
-        return [DocumentView(*row) for row in rows.find_documents(s, corpus_id, search, limit)]
+        return [DocumentView(*row) for row in document_rows.find_documents(s, corpus_id, search, limit)]
 
 
 def count_divided_before(wb: Workbench, corpus_id: int, *, without: str = "") -> int:
     """How many documents rules of an earlier release divided into sentences; not those with that source."""
     with wb.read() as s:
-        return rows.count_divided_before(s, corpus_id, SPLIT_RULES, without=without)
+        return document_rows.count_divided_before(s, corpus_id, SPLIT_RULES, without=without)
 
 
 def find_document(wb: Workbench, document_id: int) -> DocumentView | None:
@@ -77,31 +79,33 @@ def find_document(wb: Workbench, document_id: int) -> DocumentView | None:
 def load_documents(wb: Workbench, document_ids: Sequence[int]) -> list[DocumentView]:
     """Those that were not deleted."""
     with wb.read() as s:
-        return [DocumentView(*row) for row in rows.load_documents(s, document_ids)]
+        return [DocumentView(*row) for row in document_rows.load_documents(s, document_ids)]
 
 
 def find_document_by_name(wb: Workbench, corpus_id: int, external_id: str) -> DocumentView | None:
     with wb.read() as s:
-        ids = [row.id for row in rows.find_documents_by_name(s, corpus_id, [external_id]).values()]
-        return next((DocumentView(*row) for row in rows.load_documents(s, ids)), None)
+        ids = [row.id for row in document_rows.find_documents_by_name(s, corpus_id, [external_id]).values()]
+        return next((DocumentView(*row) for row in document_rows.load_documents(s, ids)), None)
 
 
 def load_sentences(wb: Workbench, sentence_ids: Sequence[int]) -> list[SentenceInDocument]:
     """Those that are still in a document, by document, in their order."""
     with wb.read() as s:
-        return [SentenceInDocument(*row) for row in rows.load_placed_sentences(s, sentence_ids)]
+        return [SentenceInDocument(*row) for row in sentence_rows.load_placed_sentences(s, sentence_ids)]
 
 
 def list_sentences(wb: Workbench, document_id: int) -> list[SentenceView]:
     """In their order."""
     with wb.read() as s:
-        return [SentenceView(x.id, x.text, x.position, x.paragraph) for x in rows.list_sentences(s, [document_id])]
+        return [
+            SentenceView(x.id, x.text, x.position, x.paragraph) for x in sentence_rows.list_sentences(s, [document_id])
+        ]
 
 
 def count_labels(wb: Workbench, document_ids: Sequence[int]) -> int:
     """The pairs of a question and one of their sentences that carry a label."""
     with wb.read() as s:
-        return rows.count_document_labels(s, document_ids)
+        return document_rows.count_document_labels(s, document_ids)
 
 
 def delete_document(wb: Workbench, document_id: int, *, by: int | None = None) -> None:
@@ -131,9 +135,10 @@ def delete_documents(
             lock_corpus(s, corpus_id)
             row = s.get(DocumentRow, document_id)
             if row is not None and row.corpus_id == corpus_id:
-                corpus, labels = s.get_one(Corpus, corpus_id).name, rows.count_document_labels(s, [document_id])
-                rows.withdraw_document(s, row, wb.clock())
-                rows.note_search_change(s, corpus_id, wb.clock())
+                corpus = s.get_one(Corpus, corpus_id).name
+                labels = document_rows.count_document_labels(s, [document_id])
+                document_rows.withdraw_document(s, row, wb.clock())
+                corpus_rows.note_search_change(s, corpus_id, wb.clock())
                 detail = f"of {corpus}; {count(labels, 'labelled pair')} kept"
                 audit.record(s, wb.clock(), by, "delete a document", row.external_id, detail)
         if on_progress:

@@ -24,8 +24,10 @@ from as2core.retrieval.index import DamagedIndex, PassageIndex
 from as2core.retrieval.passages import count_passages, split_passages
 from as2core.retrieval.vector_file import VectorFile
 from as2core.types import OnProgress, Passage, Progress
-from db.repositories import corpora as rows
+from db.repositories import corpora as corpus_rows
+from db.repositories import documents as document_rows
 from db.repositories import jobs as job_rows
+from db.repositories import sentences as sentence_rows
 
 BATCH_DOCUMENTS = 400
 BATCH_PASSAGES = 64
@@ -85,22 +87,22 @@ def _discard(wb: Workbench, corpus_id: int, error: DamagedIndex) -> None:
 def _index_pending(wb: Workbench, corpus_id: int, on_progress: OnProgress | None) -> int:
     if not wb.has_index(corpus_id):
         with wb.write() as s:
-            rows.mark_all_unindexed(s, corpus_id)
+            document_rows.mark_all_unindexed(s, corpus_id)
     with wb.read() as s:
-        total = rows.count_unindexed(s, corpus_id)
+        total = document_rows.count_unindexed(s, corpus_id)
     indexed = 0
     while indexed < total:
         with wb.read() as s:
-            documents = rows.list_unindexed(s, corpus_id, BATCH_DOCUMENTS)
+            documents = document_rows.list_unindexed(s, corpus_id, BATCH_DOCUMENTS)
             sentences: dict[int, list[str]] = {d.id: [] for d in documents}
-            for row in rows.list_sentences(s, list(sentences)):
+            for row in sentence_rows.list_sentences(s, list(sentences)):
                 sentences[row.document_id].append(row.text)
         if not documents:
             break
         split = [(str(d.id), split_passages(str(d.id), sentences[d.id], title=d.title)) for d in documents]
         wb.index(corpus_id).upsert_docs(split)
         with wb.write() as s:
-            changed = rows.mark_indexed(s, [(d.id, d.digest) for d in documents])
+            changed = document_rows.mark_indexed(s, [(d.id, d.digest) for d in documents])
         indexed += len(documents) - changed  # these come again at once: their older text is in the index now
         if on_progress:
             on_progress(Progress(indexed, total, "building the search index"))
@@ -111,9 +113,9 @@ def find_gap(wb: Workbench, corpus_id: int) -> str:
     """What an index lacks of documents that are noted as indexed: it is older than the database where one of them was
     copied from elsewhere. "" if nothing."""
     with wb.read() as s:
-        if rows.count_unindexed(s, corpus_id):
+        if document_rows.count_unindexed(s, corpus_id):
             return ""
-        expected = sum(map(count_passages, rows.count_sentences_by_document(s, corpus_id)))
+        expected = sum(map(count_passages, document_rows.count_sentences_by_document(s, corpus_id)))
     count = wb.index(corpus_id).count()
     return f"it has {count:,} of {expected:,} passages: some documents are not found" if count < expected else ""
 
@@ -171,7 +173,7 @@ def add_shipped_vectors(wb: Workbench, corpus_id: int) -> int:
 
 def _note_vectors(wb: Workbench, corpus_id: int) -> None:
     with wb.write() as s:
-        rows.note_search_change(s, corpus_id, wb.clock())
+        corpus_rows.note_search_change(s, corpus_id, wb.clock())
 
 
 def embed_passages(job: JobRun, corpus_id: int, report: OnProgress) -> int:

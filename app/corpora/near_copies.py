@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from sqlalchemy.orm import Session
 
 from as2core.types import Sentence
-from db.repositories import corpora as rows
+from db.repositories import documents as rows
 
 MIN_COMPARED_SENTENCES, MAX_COMPARED_SENTENCES = 4, 12  # of a document that may be another one's copy
 MIN_SHARED = 0.6  # of them, that a copy has

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from app.workbench.workbench import Workbench
 from as2core.text import tokenize
 from db.models import Sentence
-from db.repositories import corpora as rows
+from db.repositories import documents as document_rows
+from db.repositories import sentences as sentence_rows
 
 MIN_DICE = 0.5  # of two sentences that may be two wordings of one
 MIN_WHOLE_WORDS = 3  # of a sentence that a longer one has in it; fewer are a heading or a name
@@ -36,15 +37,15 @@ class Successor:
 def find_same_sentences(wb: Workbench, corpus_id: int, sentence_ids: Collection[int]) -> dict[int, Successor]:
     """By the ids of those of the sentences whose words stand in the document that took the place of theirs."""
     with wb.read() as s:
-        sentences = {row.id: row for row in rows.load_sentences(s, sorted(sentence_ids))}
+        sentences = {row.id: row for row in sentence_rows.load_sentences(s, sorted(sentence_ids))}
         losses: dict[int, set[str]] = defaultdict(set)  # document id -> the words of what left it
-        for row in rows.list_retired_sentences(s, {row.document_id for row in sentences.values()}):
+        for row in sentence_rows.list_retired_sentences(s, {row.document_id for row in sentences.values()}):
             losses[row.document_id].add(_join_words(row))
         places: dict[str, dict[int, Sentence]] = defaultdict(dict)  # words -> document id -> the first sentence
-        for row in rows.list_sentences_of_texts(s, corpus_id, set().union(*losses.values())):
+        for row in sentence_rows.list_sentences_of_texts(s, corpus_id, set().union(*losses.values())):
             places[_join_words(row)].setdefault(row.document_id, row)
         heirs = {i: _find_heir([places[words].keys() for words in of_one]) for i, of_one in losses.items()}
-        titles = rows.load_titles(s, [i for i in heirs.values() if i is not None])
+        titles = document_rows.load_titles(s, [i for i in heirs.values() if i is not None])
         return {
             i: Successor(same.id, same.text, titles[same.document_id], is_same=True)
             for i, row in sentences.items()
@@ -75,16 +76,17 @@ def find_successor(wb: Workbench, corpus_id: int, sentence_id: int) -> Successor
         if sentence is None:
             return None
         words = tokenize(sentence.text)
-        near = rows.list_sentences_near(s, sentence, MAX_DISTANCE)
+        near = sentence_rows.list_sentences_near(s, sentence, MAX_DISTANCE)
         shares = {row: measure_overlap(words, row.text) for row in near}
         # of equals the one nearest to its old place: what stood beside it then may share as many words
         best = max(near, key=lambda row: (shares[row], -abs(row.position - sentence.position)), default=None)
         if best is None or shares[best] < MIN_DICE:
-            best = next(iter(rows.list_sentences_of_texts(s, corpus_id, [sentence.text])), None)
+            best = next(iter(sentence_rows.list_sentences_of_texts(s, corpus_id, [sentence.text])), None)
         if best is None:
             return None
         is_same = _join_words(best) == _join_words(sentence)
-        return Successor(best.id, best.text, rows.load_titles(s, [best.document_id])[best.document_id], is_same=is_same)
+        title = document_rows.load_titles(s, [best.document_id])[best.document_id]
+        return Successor(best.id, best.text, title, is_same=is_same)
 
 
 def measure_overlap(words: Sequence[str], text: str) -> float:

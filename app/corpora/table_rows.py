@@ -20,7 +20,7 @@ from app.corpora.documents import DocumentView
 from app.workbench.workbench import Workbench
 from as2core.data.documents import TABLES
 from as2core.types import Document
-from db.repositories import corpora as rows
+from db.repositories import documents as rows
 
 
 def keep_names(

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from as2core.data.sections import list_ends
 from as2core.data.table_cells import CELL_END
 from as2core.types import Document, Sentence
-from db.repositories import corpora as rows
+from db.repositories import sentences as rows
 
 UNLIKE = "another document of this name is there, without a sentence in common; it was kept"
 

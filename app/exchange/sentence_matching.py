@@ -19,6 +19,8 @@ from db.models import Document as DocumentRow
 from db.models import Sentence as SentenceRow
 from db.models import text_key
 from db.repositories import corpora as corpus_rows
+from db.repositories import documents as document_rows
+from db.repositories import sentences as sentence_rows
 
 SOURCE = "imported with labels"  # of the documents made from imported sentences
 _NUMBERED_ID = re.compile(r"(.+)-(\d{1,9})")  # document id, position
@@ -34,7 +36,7 @@ class SentenceMatcher:
         self.new_sentences = self.new_documents = 0
         candidates = [c for q in batch for c in q.candidates]
         self._by_name: defaultdict[str, list[SentenceRow]] = defaultdict(list)
-        for row in corpus_rows.find_sentences(s, corpus_id, sorted({c.id for c in candidates})):
+        for row in sentence_rows.find_sentences(s, corpus_id, sorted({c.id for c in candidates})):
             self._by_name[row.external_id].append(row)
         self.lengths = self._read_short_documents({c.id for c in candidates if not c.text} - set(self._by_name))
         self._by_text = find_by_text(s, corpus_id, {c.text for c in candidates if c.text})
@@ -45,9 +47,9 @@ class SentenceMatcher:
 
     def _read_short_documents(self, names: Set[str]) -> dict[str, int]:
         """A search team rates documents: the rating of one with a single sentence is that sentence's."""
-        documents = corpus_rows.find_documents_by_name(self._s, self._corpus_id, sorted(names))
+        documents = document_rows.find_documents_by_name(self._s, self._corpus_id, sorted(names))
         names_by_id = {row.id: name for name, row in documents.items() if row.sentences == 1}
-        for row in corpus_rows.list_sentences(self._s, list(names_by_id)):
+        for row in sentence_rows.list_sentences(self._s, list(names_by_id)):
             self._by_name[names_by_id[row.document_id]].append(row)
         return {name: row.sentences for name, row in documents.items()}
 
@@ -118,11 +120,11 @@ class SentenceMatcher:
 
     def _ensure_document(self, name: str, title: str) -> DocumentRow:
         if name not in self._documents:
-            by_name = corpus_rows.find_documents_by_name(self._s, self._corpus_id, [name])
+            by_name = document_rows.find_documents_by_name(self._s, self._corpus_id, [name])
             ids = {external_id: row.id for external_id, row in by_name.items()}
             new = Document(name, title, "", SOURCE)
             if not ids:
-                ids = corpus_rows.add_documents(self._s, self._corpus_id, [(new, "")], self._now)
+                ids = document_rows.add_documents(self._s, self._corpus_id, [(new, "")], self._now)
                 self.new_documents += 1
             self._documents[name] = self._s.get_one(DocumentRow, ids[name])
         return self._documents[name]
@@ -132,7 +134,7 @@ class SentenceMatcher:
         by_document: defaultdict[int, list[SentenceRow]] = defaultdict(list)
         if self._touched:
             corpus_rows.note_search_change(self._s, self._corpus_id, self._now)
-        for row in corpus_rows.list_sentences(self._s, list(self._touched)):
+        for row in sentence_rows.list_sentences(self._s, list(self._touched)):
             by_document[row.document_id].append(row)
         for document, new in self._touched.values():
             at, texts = 0, []
@@ -151,15 +153,15 @@ def find_by_text(s: Session, corpus_id: int, texts: Iterable[str]) -> defaultdic
     heading (decision 90), and a file may have it without: a text that is nowhere is that of the only sentence of the
     documents that ends with it."""
     by_text: defaultdict[str, list[SentenceRow]] = defaultdict(list)
-    for row in corpus_rows.find_sentences_by_text(s, corpus_id, sorted(texts)):
+    for row in sentence_rows.find_sentences_by_text(s, corpus_id, sorted(texts)):
         by_text[tidy_spaces(row.text)].append(row)
     if missing := {tidy_spaces(text) for text in texts} - by_text.keys():
         ids_by_end: defaultdict[str, list[int]] = defaultdict(list)
-        for row_id, text in corpus_rows.list_texts_of_documents(s, corpus_id, without=SOURCE):
+        for row_id, text in sentence_rows.list_texts_of_documents(s, corpus_id, without=SOURCE):
             for end in missing.intersection(list_ends(tidy_spaces(text))):
                 ids_by_end[end].append(row_id)
         ends_by_id = {ids[0]: end for end, ids in ids_by_end.items() if len(ids) == 1}
-        for row in corpus_rows.load_sentences(s, list(ends_by_id)):
+        for row in sentence_rows.load_sentences(s, list(ends_by_id)):
             by_text[ends_by_id[row.id]].append(row)
     return by_text
 

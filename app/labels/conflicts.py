@@ -16,9 +16,9 @@ from app.workbench import audit
 from app.workbench.people import ADMIN, Gone, require
 from app.workbench.workbench import Workbench
 from db.models import WITHDRAWN, Question, Sentence
-from db.repositories import corpora as corpus_rows
 from db.repositories import labels as label_rows
 from db.repositories import reviews
+from db.repositories import sentences as sentence_rows
 from db.repositories.pairs import group_by_pair
 from db.repositories.queues import lock_candidate
 
@@ -94,7 +94,7 @@ def find_neighbours(wb: Workbench, sentence_id: int) -> tuple[str, str]:
         sentence = s.get(Sentence, sentence_id)
         if sentence is None or sentence.retired:
             return "", ""
-        return corpus_rows.find_neighbours(s, sentence.document_id, sentence.position)
+        return sentence_rows.find_neighbours(s, sentence.document_id, sentence.position)
 
 
 def adjudicate(

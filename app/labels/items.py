@@ -15,10 +15,10 @@ from app.labels.rules import Rules
 from app.labels.visibility import Reader
 from db.models import ModelVersion
 from db.repositories import candidates as candidate_rows
-from db.repositories import corpora as corpus_rows
 from db.repositories import labels as rows
 from db.repositories import questions as question_rows
 from db.repositories import reviews
+from db.repositories import sentences as sentence_rows
 from db.repositories.pairs import read_pair
 
 
@@ -146,7 +146,7 @@ def build_item(
     """`again`: shown once more, as it was assigned before."""
     pair = read_pair(row)
     place = row.document_id, row.position
-    before, after = ("", "") if row.retired else corpus_rows.find_neighbours(s, *place)
+    before, after = ("", "") if row.retired else sentence_rows.find_neighbours(s, *place)
     labels = rows.list_labels_of_pair(s, *pair)
     own = next((r.label for r in labels if r.annotator_id == annotator_id), None)
     # what brought it here once, its rank or its cut, may not be so any more

@@ -24,7 +24,8 @@ from as2core.retrieval.index import DamagedIndex, PassageIndex
 from as2core.retrieval.passages import PASSAGE_SENTENCES, find_first_sentence
 from as2core.retrieval.ranks import fuse_ranks
 from as2core.types import Hit, OnProgress
-from db.repositories import corpora as rows
+from db.repositories import documents as document_rows
+from db.repositories import sentences as sentence_rows
 
 MAX_QUESTION_CHARS = 20_000
 MAX_FIRST_SENTENCES = 40
@@ -139,7 +140,7 @@ def retrieve(
     if documents < 1 or candidates < 1:
         raise BadSetting(f"documents={documents}, candidates={candidates}: each must be at least 1")
     with wb.read() as s:
-        if not rows.has_documents(s, corpus_id):
+        if not document_rows.has_documents(s, corpus_id):
             raise EmptyCorpus("this corpus has no documents yet: add some on the Data page, or with `as2 ingest`")
     if index_pending(wb, corpus_id, on_progress):  # after an interrupted ingest, or if the index was deleted
         request_vectors(wb, corpus_id)
@@ -181,7 +182,7 @@ def _load_sentences(
     """At most `limit` sentences of the documents, and how many more there are. Texts are read of those and their
     neighbours only: documents may be long."""
     with wb.read() as s:
-        places = rows.list_places(s, document_ids)
+        places = sentence_rows.list_places(s, document_ids)
         ranks = choose_sentences(places, hits, document_ids, limit)
         ids: dict[Place, int] = {(x.document_id, x.position): x.id for x in places}
         document_ranks = {d: rank for rank, d in enumerate(document_ids)}
@@ -189,9 +190,9 @@ def _load_sentences(
             (document_ranks[x.document_id], x.position, x.id, x.document_id) for x in places if x.id in ranks
         )
         around = {(d, at) for _, position, _, d in picks for at in (position - 1, position, position + 1)}
-        texts = rows.load_texts(s, sorted(ids[place] for place in around if place in ids))
-        titles = rows.load_titles(s, document_ids)
-        headings = rows.load_headings(s, sorted(ranks))
+        texts = sentence_rows.load_texts(s, sorted(ids[place] for place in around if place in ids))
+        titles = document_rows.load_titles(s, document_ids)
+        headings = sentence_rows.load_headings(s, sorted(ranks))
 
     def text_at(document_id: int, position: int) -> str:
         return texts.get(ids.get((document_id, position), 0), "")

@@ -33,7 +33,7 @@ from as2core.text import tokenize
 from as2core.types import Candidate, OnProgress, Progress
 from db.models import Run
 from db.repositories import candidates as candidate_rows
-from db.repositories import corpora as corpus_rows
+from db.repositories import sentences as sentence_rows
 from db.repositories.candidates import Cut, NewCandidate
 
 MAX_DOCUMENTS = 30
@@ -250,7 +250,7 @@ def store_ranking(
     cuts = find_nearest_cuts(trace, ranker.schedule) if candidates else {}
     entry_positions = trace.entered.tolist()
     with wb.write() as s:
-        sentence_ids = corpus_rows.lock_sentences(s, [candidates[i].sentence_id for i in entry_positions])
+        sentence_ids = sentence_rows.lock_sentences(s, [candidates[i].sentence_id for i in entry_positions])
         positions = [i for i in entry_positions if candidates[i].sentence_id in sentence_ids]
         run = Run(
             question_id=question_id,

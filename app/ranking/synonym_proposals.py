@@ -15,8 +15,9 @@ from app.workbench.workbench import Workbench
 from as2core.synonym_proposals import AnsweredQuestion, SynonymProposal, propose_synonyms
 from as2core.synonyms import Synonyms
 from db.models import Corpus, Sentence
-from db.repositories import corpora as corpus_rows
+from db.repositories import documents as document_rows
 from db.repositories import labels as label_rows
+from db.repositories import sentences as sentence_rows
 
 SENTENCES_BEFORE = 2  # of the correct one, which often names its subject by a pronoun
 MAX_SENTENCES = 10_000  # read in the documents that have the answers
@@ -38,7 +39,7 @@ def propose_from_labels(wb: Workbench, corpus_id: int) -> list[SynonymProposal]:
 def _propose(wb: Workbench, corpus_id: int, synonyms: Synonyms) -> list[SynonymProposal]:
     with wb.read() as s:
         pairs = label_rows.list_correct_pairs(s, corpus_id, ["test"])
-        places = {row.id: row for row in corpus_rows.load_placed_sentences(s, [pair.sentence_id for pair in pairs])}
+        places = {row.id: row for row in sentence_rows.load_placed_sentences(s, [pair.sentence_id for pair in pairs])}
         by_document = _load_documents(s, (place.document_id for place in places.values()))
     questions = [
         AnsweredQuestion(pair.question, _list_context(place, by_document[place.document_id]))
@@ -70,12 +71,12 @@ def _load_documents(s: Session, document_ids: Iterable[int]) -> dict[int, list[S
     """The sentences of these documents in their order, by document; of as many as have `MAX_SENTENCES` together."""
     ids: list[int] = []
     total = 0
-    for document in corpus_rows.load_documents(s, list(dict.fromkeys(document_ids))):
+    for document in document_rows.load_documents(s, list(dict.fromkeys(document_ids))):
         total += document.sentences
         if total <= MAX_SENTENCES:
             ids.append(document.id)
     by_document: dict[int, list[Sentence]] = {document_id: [] for document_id in ids}
-    for sentence in corpus_rows.list_sentences(s, ids):
+    for sentence in sentence_rows.list_sentences(s, ids):
         by_document[sentence.document_id].append(sentence)
     return by_document
 

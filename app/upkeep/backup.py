@@ -36,6 +36,7 @@ from app.workbench.workbench import Workbench, translate_errors
 from as2core.errors import FULL_DISK, As2Error, BadSetting, UnreadableFile, is_disk_full
 from as2core.types import OnProgress, Progress
 from db.repositories import corpora
+from db.repositories import documents as document_rows
 from db.row_copy import copy_rows, is_empty
 from db.session import open_database
 
@@ -336,7 +337,7 @@ def _finish_copy(copy: Path, view: BackupView, blocked: list[tuple[str, str | No
         stay = f"; still blocked: {', '.join(names)}" if names else ""
         with database.write() as s:
             for corpus in corpora.list_corpora(s):  # an index that a running app has made anew meanwhile is empty
-                corpora.mark_all_unindexed(s, corpus.id)
+                document_rows.mark_all_unindexed(s, corpus.id)
             audit.record(s, now, None, "restore a backup", Path(view.file).name, detail + stay)
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from as2core.types import Document, Sentence
-from db.repositories import corpora
+from db.repositories import corpora, documents
 from db.session import open_database
 
 NOW = datetime(2024, 5, 1, 12, 0, tzinfo=UTC)
@@ -42,8 +42,8 @@ def add_document(database):
     def add(name: str, texts: list[str], *, corpus: str = "rivers") -> tuple[int, int]:
         with database.write() as s:
             home = corpora.find_corpus(s, corpus) or corpora.add_corpus(s, corpus, NOW)
-            ids = corpora.add_documents(s, home.id, [(Document(name, name.title(), " ".join(texts)), "d1")], NOW)
-            corpora.fill_documents(s, home.id, [(ids[name], name, pieces(texts))])
+            ids = documents.add_documents(s, home.id, [(Document(name, name.title(), " ".join(texts)), "d1")], NOW)
+            documents.fill_documents(s, home.id, [(ids[name], name, pieces(texts))])
             return home.id, ids[name]
 
     return add

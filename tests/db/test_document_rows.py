@@ -7,7 +7,8 @@ from sqlalchemy import event
 from as2core.types import Document
 from db.models import Document as DocumentRow
 from db.models import Sentence
-from db.repositories import corpora, labels, people, questions
+from db.repositories import corpora, labels, people, questions, sentences
+from db.repositories import documents as document_rows
 
 OLD = ["Rain fell.", "The river rose.", "People left."]
 
@@ -20,19 +21,19 @@ def flood(database, add_document):
 def replace(database, flood, texts, as_pieces, now):
     with database.write() as s:
         content = Document("flood", "The flood", " ".join(texts))
-        corpora.replace_document(s, s.get(DocumentRow, flood[1]), content, "d2", as_pieces(texts), now)
+        document_rows.replace_document(s, s.get(DocumentRow, flood[1]), content, "d2", as_pieces(texts), now)
 
 
 def list_sentences(database, flood):
     with database.read() as s:
-        return {x.text: (x.id, x.position, x.external_id) for x in corpora.list_sentences(s, [flood[1]])}
+        return {x.text: (x.id, x.position, x.external_id) for x in sentences.list_sentences(s, [flood[1]])}
 
 
 def label(database, flood, text, now):
     with database.write() as s:
         q = questions.add_question(s, flood[0], "Why did they leave?", external_id="q", origin="asked", now=now)
         ann = people.ensure_annotator(s, "ann", now)
-        [sentence] = corpora.find_sentences_by_text(s, flood[0], [text])
+        [sentence] = sentences.find_sentences_by_text(s, flood[0], [text])
         labels.add_event(s, q.id, sentence.id, ann.id, "correct", now)
         return sentence.id
 
@@ -76,7 +77,7 @@ def test_a_label_that_comes_while_its_sentence_is_about_to_go_is_kept(database, 
     texts = ["Rain fell.", "The river rose."]
     with ThreadPoolExecutor(1) as pool, database.write() as s:
         q = questions.add_question(s, flood[0], "Why did they leave?", external_id="q", origin="asked", now=now)
-        [sentence] = corpora.find_sentences_by_text(s, flood[0], ["People left."])
+        [sentence] = sentences.find_sentences_by_text(s, flood[0], ["People left."])
         labels.add_event(s, q.id, sentence.id, people.ensure_annotator(s, "ann", now).id, "correct", now)
         replacing = pool.submit(replace, database, flood, texts, as_pieces, now)
         assert wait([replacing], timeout=0.5).not_done  # the label is not committed: it waits
@@ -93,45 +94,45 @@ def test_more_names_are_looked_up_than_a_statement_takes(database, flood):
         if database.sqlite:
             lower = s.connection().connection.dbapi_connection.setlimit
             lower(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 32_766)  # what most builds have
-        assert [x.text for x in corpora.find_sentences(s, flood[0], names)] == OLD
-        assert [x.text for x in corpora.find_sentences_by_text(s, flood[0], [*names, *OLD])] == OLD
-        assert [x.text for x in corpora.list_sentences(s, [flood[1], *range(10_000, 80_000)])] == OLD
+        assert [x.text for x in sentences.find_sentences(s, flood[0], names)] == OLD
+        assert [x.text for x in sentences.find_sentences_by_text(s, flood[0], [*names, *OLD])] == OLD
+        assert [x.text for x in sentences.list_sentences(s, [flood[1], *range(10_000, 80_000)])] == OLD
 
 
 def test_a_sentence_said_twice_has_two_rows(database, add_document):
     home = add_document("song", ["Row your boat.", "Row your boat."])
     with database.read() as s:
-        assert [x.position for x in corpora.list_sentences(s, [home[1]])] == [0, 1]
+        assert [x.position for x in sentences.list_sentences(s, [home[1]])] == [0, 1]
 
 
 def test_a_changed_document_is_to_be_indexed_again_unless_it_changed_once_more(database, flood, as_pieces, now):
     with database.write() as s:
-        corpora.mark_indexed(s, [(flood[1], "d1")])
-        assert corpora.count_unindexed(s, flood[0]) == 0
+        document_rows.mark_indexed(s, [(flood[1], "d1")])
+        assert document_rows.count_unindexed(s, flood[0]) == 0
     replace(database, flood, ["Rain fell."], as_pieces, now)
     with database.write() as s:
-        corpora.mark_indexed(s, [(flood[1], "d1")])  # what the index took in is the older content
-        assert corpora.count_unindexed(s, flood[0]) == 1
-        corpora.mark_indexed(s, [(flood[1], "d2")])
-        assert corpora.count_unindexed(s, flood[0]) == 0
-        assert corpora.mark_indexed(s, [(flood[1], "d1")]) == 1  # by a slower process: the older content is back
-        assert corpora.count_unindexed(s, flood[0]) == 1
+        document_rows.mark_indexed(s, [(flood[1], "d1")])  # what the index took in is the older content
+        assert document_rows.count_unindexed(s, flood[0]) == 1
+        document_rows.mark_indexed(s, [(flood[1], "d2")])
+        assert document_rows.count_unindexed(s, flood[0]) == 0
+        assert document_rows.mark_indexed(s, [(flood[1], "d1")]) == 1  # by a slower process: the older content is back
+        assert document_rows.count_unindexed(s, flood[0]) == 1
 
 
 def test_neighbours_are_the_sentences_before_and_after(database, flood):
     with database.read() as s:
-        first, second, third = corpora.list_sentences(s, [flood[1]])
-        assert corpora.find_neighbours(s, first.document_id, first.position) == ("", "The river rose.")
-        assert corpora.find_neighbours(s, second.document_id, second.position) == ("Rain fell.", "People left.")
-        assert corpora.find_neighbours(s, third.document_id, third.position) == ("The river rose.", "")
+        first, second, third = sentences.list_sentences(s, [flood[1]])
+        assert sentences.find_neighbours(s, first.document_id, first.position) == ("", "The river rose.")
+        assert sentences.find_neighbours(s, second.document_id, second.position) == ("Rain fell.", "People left.")
+        assert sentences.find_neighbours(s, third.document_id, third.position) == ("The river rose.", "")
 
 
 def test_a_percent_sign_in_a_search_is_only_itself(database, add_document):
     corpus_id, _ = add_document("100% wool", ["It is warm."])
     add_document("100 sheep", ["They graze."])
     with database.read() as s:
-        assert [d.external_id for d in corpora.find_documents(s, corpus_id, "100%", 10)] == ["100% wool"]
-        assert len(corpora.find_documents(s, corpus_id, "100", 10)) == 2
+        assert [d.external_id for d in document_rows.find_documents(s, corpus_id, "100%", 10)] == ["100% wool"]
+        assert len(document_rows.find_documents(s, corpus_id, "100", 10)) == 2
 
 
 @pytest.mark.parametrize("search", ["äpfel und Öl", "Äpfel und öl", "ÄPFEL UND ÖL"])
@@ -139,7 +140,7 @@ def test_a_search_minds_no_case_of_any_letter(database, add_document, search):
     corpus_id, _ = add_document("über äpfel und öl", ["They are fruit."])
     add_document("apfel", ["It is one."])
     with database.read() as s:
-        assert [d.title for d in corpora.find_documents(s, corpus_id, search, 10)] == ["Über Äpfel Und Öl"]
+        assert [d.title for d in document_rows.find_documents(s, corpus_id, search, 10)] == ["Über Äpfel Und Öl"]
 
 
 def test_the_id_of_a_sentence_that_is_gone_goes_to_no_other(database, flood, as_pieces, now):
@@ -151,7 +152,7 @@ def test_the_id_of_a_sentence_that_is_gone_goes_to_no_other(database, flood, as_
 
 def test_text_is_found_whatever_its_white_space(database, flood):
     with database.read() as s:
-        found = corpora.find_sentences_by_text(s, flood[0], ["The  river\nrose."])
+        found = sentences.find_sentences_by_text(s, flood[0], ["The  river\nrose."])
         assert [x.text for x in found] == ["The river rose."]
 
 

@@ -2,7 +2,7 @@ import pytest
 from sqlalchemy import event
 
 from db.models import WITHDRAWN, Corpus
-from db.repositories import corpora, labels, people, questions, reviews
+from db.repositories import corpora, labels, people, questions, reviews, sentences
 
 
 @pytest.fixture
@@ -11,7 +11,7 @@ def pair(database, add_document, now):
     corpus_id, document_id = add_document("rhine", ["The Rhine is a river.", "It is long."])
     with database.write() as s:
         q = questions.add_question(s, corpus_id, "What is the Rhine?", external_id="q1", origin="asked", now=now)
-        first = corpora.list_sentences(s, [document_id])[0]
+        first = sentences.list_sentences(s, [document_id])[0]
         ann, bob = people.ensure_annotator(s, "ann", now), people.ensure_annotator(s, "bob", now)
         return corpus_id, q.id, first.id, ann.id, bob.id
 
@@ -100,7 +100,7 @@ def test_of_twice_the_labels_and_verdicts_sqlite_makes_twice_the_work(database, 
     for name in ("first", "second"):
         _, document_id = add_document(name, [f"{name} {i}." for i in range(300)])
         with database.write() as s:
-            for row in corpora.list_sentences(s, [document_id]):
+            for row in sentences.list_sentences(s, [document_id]):
                 labels.add_event(s, q, row.id, ann, "correct", now)
                 reviews.add_verdict(s, (q, row.id), ann, "incorrect", "", now)
         with database.read() as s:

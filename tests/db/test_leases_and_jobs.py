@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from db.models import Job
-from db.repositories import corpora, jobs, leases, questions
+from db.repositories import jobs, leases, questions, sentences
 from db.repositories.leases import Holder
 from db.repositories.people import ensure_annotator
 
@@ -17,7 +17,7 @@ def pair(database, add_document, now):
     corpus_id, document_id = add_document("rhine", ["The Rhine is a river."])
     with database.write() as s:
         q = questions.add_question(s, corpus_id, "What is the Rhine?", external_id="q1", origin="asked", now=now)
-        [sentence] = corpora.list_sentences(s, [document_id])
+        [sentence] = sentences.list_sentences(s, [document_id])
         return q.id, sentence.id
 
 

@@ -7,7 +7,8 @@ from sqlalchemy import event, update
 
 from db.models import Annotator, Candidate
 from db.repositories import candidates as candidate_rows
-from db.repositories import corpora, labels, questions, statements
+from db.repositories import labels, questions, statements
+from db.repositories import sentences as sentence_rows
 from db.repositories.candidates import NewCandidate
 
 DEFAULT_LIMIT = 32_766
@@ -32,7 +33,7 @@ def corpus_id(database, add_document, now):
         ann = Annotator(name="ann", created=now)
         s.add(ann)
         s.flush()
-        sentences = corpora.list_sentences(s, [document_id])
+        sentences = sentence_rows.list_sentences(s, [document_id])
         for n in range(3):
             q = questions.add_question(s, corpus_id, f"why {n} ?", external_id=f"q{n}", origin="asked", now=now)
             rows = [NewCandidate(sentence.id, place) for place, sentence in enumerate(sentences)]

@@ -25,7 +25,7 @@ from websockets.exceptions import WebSocketException
 from app.corpora import corpora, documents
 from as2core.rankers.catalog import load_version
 from as2core.types import Candidate
-from db.repositories import corpora as rows
+from db.repositories import sentences as rows
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 

@@ -140,11 +140,11 @@ def test_what_could_not_be_stored_says_so_to_who_needs_it(later, towers, monkeyp
 
 
 def test_labels_are_counted_again_only_when_one_changed(wb, towers, ann, bob, monkeypatch):
-    from db.repositories import corpora as rows
+    from db.repositories import corpora as corpus_rows
 
     counted = []
-    count_labels = rows.count_labels
-    monkeypatch.setattr(rows, "count_labels", lambda *a: counted.append(1) or count_labels(*a))
+    count_labels = corpus_rows.count_labels
+    monkeypatch.setattr(corpus_rows, "count_labels", lambda *a: counted.append(1) or count_labels(*a))
     view = asking.ask(wb, towers.id, QUESTION)
     one, two = (c.sentence_id for c in view.candidates[:2])
 
@@ -167,12 +167,12 @@ def test_labels_are_counted_again_only_when_one_changed(wb, towers, ann, bob, mo
 
 def test_texts_are_read_of_the_candidates_and_their_neighbours_only(wb, towers):
     from app.ranking import retrieval
-    from db.repositories import corpora as rows
+    from db.repositories import sentences as sentence_rows
 
     texts = []
-    load_texts = rows.load_texts
+    load_texts = sentence_rows.load_texts
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows, "load_texts", lambda s, ids: texts.extend(ids) or load_texts(s, ids))
+        patch.setattr(sentence_rows, "load_texts", lambda s, ids: texts.extend(ids) or load_texts(s, ids))
         found = retrieval.retrieve(wb, towers.id, "Eiffel tower", documents=9, candidates=1)
     [c] = found.candidates
     assert c.sentence_id in texts

@@ -28,9 +28,9 @@ from app.labels import annotation, consensus, flags, leasing
 from app.labels.queues import QUEUES
 from app.ui.label import list_desk
 from db.models import Document, Question, Sentence
-from db.repositories import corpora
 from db.repositories import labels as label_rows
 from db.repositories import people as people_rows
+from db.repositories import sentences
 
 
 def read_head(at):
@@ -71,7 +71,7 @@ def test_a_sentence_that_was_replaced_meanwhile_is_passed_over_with_a_word(wb):
     at = opened_list()
     with wb.read() as s:
         sentence = s.get_one(Sentence, front(at)[1])
-        document, others = sentence.document_id, [x.text for x in corpora.list_sentences(s, [sentence.document_id])]
+        document, others = sentence.document_id, [x.text for x in sentences.list_sentences(s, [sentence.document_id])]
         name = s.get_one(Document, document).source
     others.remove(sentence.text)
     ingestion.ingest(wb, stored.TOWERS, [(name, " ".join([*others, "Another one."]).encode())])
