@@ -27,7 +27,7 @@ from as2core.version import __version__
 if TYPE_CHECKING:
     from as2core.data.catalog import QuestionSet
     from as2core.data.run_matching import RunMatch
-    from as2core.data.source import Problem
+    from as2core.sources.content import Problem
 
 COMMANDS, DATA, VERSIONS = "as2.commands", "as2.data", "as2.versions"
 ACTIVE = "active"  # the name of the version that answers in the workbench: another one after a promotion
@@ -159,7 +159,7 @@ def _open_questions(spec: str, min_bytes: float) -> tuple[Sequence[Question], Se
 def read_candidates(path: Path) -> list[Candidate]:
     """Texts to rank: plain lines, or JSON lines that are strings or objects with "text" and perhaps "title". Where one
     line is an object, all have to be JSON: a broken one would pass for a text. Raises UnreadableFile."""
-    from as2core.data.source import read_lines
+    from as2core.sources.content import read_lines
 
     source = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes() if path.is_fifo() else path
     rows = [(number, line.strip(), _parse_line(line)) for number, line in read_lines(source)]

@@ -24,8 +24,8 @@ from fnmatch import fnmatchcase
 from math import inf
 from pathlib import Path
 
-from as2core.data.source import read_text
 from as2core.errors import BadSetting, UnreadableFile
+from as2core.sources.content import read_text
 from as2core.text import tokenize
 from as2core.types import Question
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from _word_search import Pages
 
-from as2core.data.documents import read_documents
-from as2core.data.sections import split_document
+from as2core.documents.reading import read_documents
+from as2core.documents.sections import split_document
 from as2core.text import split_sentences
 from as2core.types import Document, Sentence
 

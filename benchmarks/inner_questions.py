@@ -23,7 +23,7 @@ from _cells import describe, mean
 from _texts import DATA, require_files
 from _word_search import Pages, index_words, search_and_rank
 
-from as2core.data.sections import split_document
+from as2core.documents.sections import split_document
 from as2core.experiments.base import table, write_section
 from as2core.experiments.cells import describe_code
 from as2core.rankers.base import Ranker

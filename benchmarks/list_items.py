@@ -24,7 +24,7 @@ from _cells import describe, mean
 from _manuals import digest_parts, read_pages
 from _word_search import Pages, index_words, search_and_rank
 
-from as2core.data import sections
+from as2core.documents import sections
 from as2core.experiments.base import table, write_section
 from as2core.experiments.cells import describe_code
 from as2core.rankers.base import Ranker
@@ -35,7 +35,7 @@ RESULTS = HERE.parent / "docs" / "results.md"
 CASCADE = "cascade:drop_ratio=0"
 CANDIDATES = 100
 QUESTIONS = {"behind a colon": "list_items.json", "drawn at random": "section_headings.json"}
-WAYS: Mapping[str, Mapping[str, Any]] = {  # what is replaced in as2core.data.sections
+WAYS: Mapping[str, Mapping[str, Any]] = {  # what is replaced in as2core.documents.sections
     "by themselves": {"LEAD_IN_END": "\0", "begins_item": lambda text, s: False},
     "behind the words before them": {"LEAD_IN_END": sections.LEAD_IN_END},
 }

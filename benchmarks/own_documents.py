@@ -35,7 +35,7 @@ from _simulated import list_answers, medquad, read_lists
 from _texts import DATA, require_files
 
 from as2core.data.catalog import load_questions
-from as2core.data.documents import read_documents
+from as2core.documents.reading import read_documents
 from as2core.experiments.base import write_section
 from as2core.generation.questions import generate_questions, rule_writer
 from as2core.metrics import measure_each, order

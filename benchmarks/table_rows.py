@@ -19,7 +19,7 @@ from pathlib import Path
 from _document_parts import ask_without_and_with, format_results, make_rows, select_questions
 from list_items import CASCADE, read_record
 
-from as2core.data.sections import split_document
+from as2core.documents.sections import split_document
 from as2core.experiments.base import write_section
 from as2core.rankers.catalog import get
 from as2core.types import Document, Sentence

@@ -42,7 +42,7 @@ from app.workbench import people
 from app.workbench.settings import Settings
 from app.workbench.workbench import Workbench
 from as2core.data.catalog import load_questions
-from as2core.data.documents import read_documents
+from as2core.documents.reading import read_documents
 from as2core.evaluation import Evaluation, evaluate
 from as2core.experiments.base import write_section
 from as2core.metrics import order, paired_test

@@ -177,7 +177,7 @@ def test_every_page_is_documented():
 
 
 def test_every_kind_of_document_is_documented():
-    from as2core.data.documents import SUFFIXES
+    from as2core.documents.reading import SUFFIXES
 
     formats = re.search(r"Formats: ([a-z, ]+),", sections((ROOT / "docs/cli.md").read_text())["as2 ingest"])
     assert formats and {".markdown", ".htm", *(f".{name}" for name in formats[1].split(", "))} == set(SUFFIXES)

@@ -8,7 +8,7 @@ from openpyxl import Workbook
 from openpyxl.styles import Font
 from openpyxl.worksheet.worksheet import Worksheet
 
-from as2core.data.documents import read_documents
+from as2core.documents.reading import read_documents
 from as2core.types import Document
 
 BOLD = Font(bold=True)

@@ -10,9 +10,9 @@ from typer import Option
 
 from app.cli.context import CorpusName, find_corpus, workbench
 from as2core.commands.options import JsonFlag, Seed
-from as2core.data.source import read_lines
 from as2core.errors import As2Error, BadSetting, NotEnoughLabels
 from as2core.messages import format_signed
+from as2core.sources.content import read_lines
 from as2core.terminal import echo, print_json, print_note, print_table, show_training
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typer import Argument, Exit, Option
 from app.cli.context import CorpusName, ensure_corpus, find_corpus, workbench
 from app.cli.documents import delete_confirmed, describe
 from as2core.commands.options import RAY_FORMS, JsonFlag
-from as2core.data.documents import SUFFIXES, clean_file_name
+from as2core.documents.reading import SUFFIXES, clean_file_name
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.messages import count, name_some
 from as2core.terminal import echo, print_json, print_note, show_progress

@@ -15,10 +15,10 @@ from app.compare.sweeps import parse_ratio
 from app.ranking.retrieval_order import RETRIEVAL, WORDS
 from as2core.data.catalog import SETTINGS
 from as2core.data.source import format_rows
-from as2core.data.spreadsheet import defuse_formula
 from as2core.gate import UNRANKED
 from as2core.messages import count
 from as2core.metrics import MEASURES
+from as2core.sources.spreadsheet import defuse_formula
 from as2core.terminal import to_json
 from as2core.types import Question
 from as2core.version import __version__

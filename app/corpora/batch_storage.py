@@ -21,7 +21,7 @@ from app.corpora.near_copies import find_copy
 from app.corpora.unlike_documents import UNLIKE, find_unlike
 from app.workbench import audit
 from app.workbench.workbench import Workbench
-from as2core.data.sections import SPLIT_RULES, EarlierTexts, split_document
+from as2core.documents.sections import SPLIT_RULES, EarlierTexts, split_document
 from as2core.messages import name_some
 from as2core.text import MAX_SENTENCE_CHARS, lacks_sentence_ends
 from as2core.types import Document, Sentence

@@ -10,7 +10,7 @@ from app.corpora.document_identity import is_whole_file
 from app.corpora.indexing import index_pending
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench
-from as2core.data.sections import SPLIT_RULES
+from as2core.documents.sections import SPLIT_RULES
 from as2core.messages import count
 from as2core.types import OnProgress, Progress
 from db.models import Corpus

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from app.corpora.documents import DocumentView
 from app.corpora.table_rows import is_row
 from app.corpora.unlike_documents import UNLIKE
-from as2core.data.documents import TABLES, describe_fault
+from as2core.documents.reading import TABLES, describe_fault
 from as2core.messages import MAX_NAMES
 from as2core.types import Document, OnProgress, Progress
 

@@ -20,9 +20,9 @@ from app.corpora.ingest_report import IngestTally, IngestView
 from app.corpora.table_rows import find_leftovers, name_rows
 from app.workbench import people
 from app.workbench.workbench import DatabaseTrouble, Workbench
-from as2core.data.documents import ParseFile, clean_file_name, read_documents
-from as2core.data.parser_process import ParserProcess
+from as2core.documents.reading import ParseFile, clean_file_name, read_documents
 from as2core.errors import As2Error, UnreadableFile
+from as2core.parser_process import ParserProcess
 from as2core.types import Document, OnProgress
 
 BATCH_DOCUMENTS, BATCH_CHARS = 400, 2_000_000

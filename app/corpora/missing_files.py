@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from app.corpora.documents import DocumentView, list_documents
 from app.workbench.workbench import Workbench
-from as2core.data.documents import SUFFIXES
+from as2core.documents.reading import SUFFIXES
 
 
 def find_missing(wb: Workbench, corpus_id: int, folders: Sequence[Path], names: Collection[str]) -> list[DocumentView]:

@@ -18,7 +18,7 @@ from sqlalchemy import Row
 from app.corpora.document_identity import drop_suffix, hash_content
 from app.corpora.documents import DocumentView
 from app.workbench.workbench import Workbench
-from as2core.data.documents import TABLES
+from as2core.documents.reading import TABLES
 from as2core.types import Document
 from db.repositories import documents as rows
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy.orm import Session
 
-from as2core.data.sections import list_ends
-from as2core.data.table_cells import CELL_END
+from as2core.documents.sections import list_ends
+from as2core.documents.table_cells import CELL_END
 from as2core.types import Document, Sentence
 from db.repositories import sentences as rows
 

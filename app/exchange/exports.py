@@ -24,10 +24,11 @@ from app.versions import loading
 from app.versions.evaluations import trace_in_batches
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench
-from as2core.data import argilla, beir, label_studio
+from as2core.data import beir
 from as2core.data.catalog import TOOLS, WRITERS, select_writable
+from as2core.data.label_files import argilla, label_studio
+from as2core.data.label_files.tool_records import Predictions
 from as2core.data.qrels import run_to_lines
-from as2core.data.tool_records import Predictions
 from as2core.errors import As2Error, BadSetting
 from as2core.messages import count
 from as2core.rankers.cascade import CascadeRanker

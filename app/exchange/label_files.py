@@ -8,16 +8,18 @@ from pathlib import Path, PurePath
 
 from app.exchange import report
 from app.workbench.workbench import make_storable
-from as2core.data import beir, csv_ratings, label_rows
+from as2core.data import beir
 from as2core.data.catalog import RATING_STREAMS, STREAMS, TOOLS, sniff
-from as2core.data.documents import MAX_NAME_CHARS, MAX_TITLE_CHARS, clean_file_name
-from as2core.data.documents import TABLES as TABLE_SUFFIXES
-from as2core.data.label_content import LabelContent, decode_labels
-from as2core.data.parser_process import ParserProcess
-from as2core.data.source import Report, name_file, read_all, read_bytes
-from as2core.data.unpacking import MAX_WHOLE_BYTES, TooLarge
+from as2core.data.label_files import csv_ratings, rows
+from as2core.data.label_files.content import LabelContent, decode_labels
+from as2core.data.source import Report, read_all
+from as2core.documents.reading import MAX_NAME_CHARS, MAX_TITLE_CHARS, clean_file_name
+from as2core.documents.reading import TABLES as TABLE_SUFFIXES
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.messages import count
+from as2core.parser_process import ParserProcess
+from as2core.sources.content import name_file, read_bytes
+from as2core.sources.unpacking import MAX_WHOLE_BYTES, TooLarge
 from as2core.types import MAX_TEXT_CHARS, Question
 
 IMPORTS = (
@@ -146,7 +148,7 @@ def _detect_format(name: str, content: bytes, fmt: str) -> str:
 def _holds_questions_only(content: bytes) -> bool:
     """Whether it is a table of one column, which is named as the questions' is."""
     header = content.removeprefix(BOM_UTF8).strip().partition(b"\n")[0].decode(errors="replace")
-    return header.strip().strip('"').lower() in label_rows.NAMES["question"]
+    return header.strip().strip('"').lower() in rows.NAMES["question"]
 
 
 def _parse(name: str, content: bytes, fmt: str, min_correct: int, max_bytes: int) -> tuple[list[Question], Report]:

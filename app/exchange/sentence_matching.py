@@ -13,7 +13,7 @@ from itertools import chain, count
 from sqlalchemy.orm import Session
 
 from app.corpora.document_identity import hash_content
-from as2core.data.sections import list_ends
+from as2core.documents.sections import list_ends
 from as2core.types import Candidate, Document, Question
 from db.models import Document as DocumentRow
 from db.models import Sentence as SentenceRow

@@ -14,7 +14,7 @@ from app.exchange.storage import ImportOptions, store_questions
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench
 from as2core.data import jsonl
-from as2core.data.sections import SPLIT_RULES
+from as2core.documents.sections import SPLIT_RULES
 from as2core.types import SPLITS, OnProgress, Progress, Question
 from db.models import Corpus
 from db.repositories import corpora as rows

@@ -18,9 +18,9 @@ from app.versions.directory import read_json
 from app.versions.registry import CASCADE, VersionView
 from app.workbench import people
 from app.workbench.workbench import Workbench
-from as2core.data.unpacking import MAX_RATIO, RATIO_FREE_BYTES
 from as2core.errors import BadSetting, DamagedModel, UnreadableFile
 from as2core.export import FORMATS
+from as2core.sources.unpacking import MAX_RATIO, RATIO_FREE_BYTES
 from as2core.types import Json
 
 __all__ = ["FORMATS", "export_zip", "import_zip", "infer_name"]

@@ -189,8 +189,8 @@ def vectors(
     as_json: JsonFlag = False,
 ) -> None:
     """Embed the passages of documents into a file that a shipped corpus brings along, for search by meaning at once."""
-    from as2core.data.documents import read_documents
-    from as2core.data.sections import split_document
+    from as2core.documents.reading import read_documents
+    from as2core.documents.sections import split_document
     from as2core.nn.backbone import DEFAULT_SHA256
     from as2core.rankers.bi_encoder import build as build_bi_encoder
     from as2core.retrieval.passages import split_passages

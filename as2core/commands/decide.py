@@ -132,7 +132,7 @@ class Record:
         write_text("".join(lines), self.file)
 
     def _read(self, file: Path) -> None:
-        from as2core.data.source import MALFORMED, describe_problem, read_lines
+        from as2core.sources.content import MALFORMED, describe_problem, read_lines
 
         number, acts = 1, []
         try:

@@ -100,7 +100,7 @@ def write_files(files: Files, questions: Sequence[Question], results: dict[str, 
 def _tabulate(questions: Sequence[Question], results: dict[str, Evaluation]) -> str:
     """CSV: a row for each question and ranker."""
     from as2core.data.source import format_rows
-    from as2core.data.spreadsheet import defuse_formula
+    from as2core.sources.spreadsheet import defuse_formula
 
     measures = [*next(iter(results.values())).metrics]
     rows: list[list[object]] = [["qid", "question", "candidates", "correct", "ranker", *measures]]

@@ -20,7 +20,7 @@ from as2core.terminal import print_note
 from as2core.types import Question
 
 if TYPE_CHECKING:
-    from as2core.data.source import Problem
+    from as2core.sources.content import Problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ from dataclasses import replace
 from itertools import groupby
 
 from as2core.data.lazy_questions import filter_questions, map_questions
-from as2core.data.source import Report, Source, digest_id, iterate_labels, stream_fields, tab_line
+from as2core.data.source import Report, digest_id, iterate_labels, stream_fields, tab_line
 from as2core.errors import BadSetting
+from as2core.sources.content import Source
 from as2core.types import Candidate, Question
 
 NEITHER, ONLY_SHORT, ONLY_LONG, POSITIVE = 1, 2, 3, 4

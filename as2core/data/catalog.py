@@ -9,22 +9,14 @@ from functools import partial
 from pathlib import Path
 
 from as2core.data import (
-    argilla,
     asnq,
     beir,
-    csv_ratings,
     insuranceqa,
     jsonl,
-    label_records,
-    label_rows,
-    label_studio,
     natural_questions,
     pairs,
-    prodigy,
     qed,
     qrels,
-    quepid,
-    question_table,
     ranx_json,
     runs,
     selqa,
@@ -34,25 +26,26 @@ from as2core.data import (
     wikiqa,
     yahooqa,
 )
-from as2core.data.encodings import UTF_16_MARKS, decode_start
-from as2core.data.label_content import decode_labels, is_packed_set
-from as2core.data.label_sheets import is_workbook
-from as2core.data.question_file import LAZY_FORMATS, open_lazily
-from as2core.data.source import (
-    Problem,
-    Report,
-    Source,
-    Stream,
-    describe_problem,
-    is_packed,
-    name_file,
-    name_source,
-    read_bytes,
+from as2core.data.label_files import (
+    argilla,
+    csv_ratings,
+    label_studio,
+    prodigy,
+    quepid,
+    question_table,
 )
-from as2core.data.spreadsheet import names_delimiter
+from as2core.data.label_files import records as label_records
+from as2core.data.label_files import rows as label_rows
+from as2core.data.label_files.content import decode_labels, is_packed_set
+from as2core.data.label_files.sheets import is_workbook
+from as2core.data.question_file import LAZY_FORMATS, open_lazily
+from as2core.data.source import Report, Stream
 from as2core.errors import BadSetting, UnknownData, UnreadableFile
 from as2core.files import is_file, is_folder
 from as2core.messages import suggest_name
+from as2core.sources.content import Problem, Source, describe_problem, is_packed, name_file, name_source, read_bytes
+from as2core.sources.encodings import UTF_16_MARKS, decode_start
+from as2core.sources.spreadsheet import names_delimiter
 from as2core.types import SPLITS, Candidate, Question
 
 SHIPPED_CORPORA = ("starter", "handbook")  # folders of corpora/

@@ -13,8 +13,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from as2core.data.source import Report, Source, parse_each, stream_lines
+from as2core.data.source import Report, parse_each, stream_lines
 from as2core.errors import UnreadableFile
+from as2core.sources.content import Source
 from as2core.types import Candidate, Question
 
 VOCABULARY = "vocabulary"

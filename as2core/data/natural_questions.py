@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby
 
 from as2core.data.asnq import NEITHER, ONLY_LONG, ONLY_SHORT, POSITIVE
-from as2core.data.source import Report, Source, drop_repeats, stream_records, text_field
+from as2core.data.source import Report, drop_repeats, stream_records, text_field
+from as2core.sources.content import Source
 from as2core.text import split_sentences
 from as2core.types import Candidate, Question, Span
 

@@ -8,7 +8,8 @@ labels in pairs, while triplets merge them. Candidates without a text, and quest
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from as2core.data.source import Report, Row, Source, digest_id, group_rows, iterate_labels, json_line, stream_records
+from as2core.data.source import Report, Row, digest_id, group_rows, iterate_labels, json_line, stream_records
+from as2core.sources.content import Source
 from as2core.types import Candidate, Question
 
 PAIR, TRIPLET = ("sentence1", "sentence2", "label"), ("anchor", "positive", "negative")

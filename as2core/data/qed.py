@@ -7,7 +7,8 @@ one that holds the short answer is; where the annotators found no true answer, n
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from as2core.data.source import Report, Source, drop_repeats, stream_records, text_field
+from as2core.data.source import Report, drop_repeats, stream_records, text_field
+from as2core.sources.content import Source
 from as2core.types import Candidate, Question
 
 KINDS = ("single_sentence", "multi_sentence", "none")

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from as2core.data import squad
-from as2core.data.source import Report, Source
+from as2core.data.source import Report
+from as2core.sources.content import Source
 from as2core.text import tokenize
 from as2core.types import Question
 

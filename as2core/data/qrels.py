@@ -18,7 +18,6 @@ from as2core.data.beir import COLUMNS as BEIR_COLUMNS
 from as2core.data.source import (
     Report,
     Row,
-    Source,
     group_rows,
     iterate_labels,
     parse_each,
@@ -26,9 +25,10 @@ from as2core.data.source import (
     stream_fields,
     stream_rows,
 )
-from as2core.data.spreadsheet import DELIMITERS, find_header, restore_formula, split_header
 from as2core.errors import BadSetting
 from as2core.metrics import order
+from as2core.sources.content import Source
+from as2core.sources.spreadsheet import DELIMITERS, find_header, restore_formula, split_header
 from as2core.types import Question
 
 TABLE_COLUMNS = ("qid", "docno", "label", "iteration")  # of PyTerrier's frames

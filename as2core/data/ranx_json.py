@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from as2core.data.source import Source, read_json
+from as2core.data.source import read_json
+from as2core.sources.content import Source
 from as2core.types import Json
 
 LABELS = range(-2, 5)  # whole numbers that may be labels; those of TREC have -2 for junk

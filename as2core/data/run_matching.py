@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from textwrap import shorten
 
 from as2core.data.runs import read_run_scores
-from as2core.data.source import Source
 from as2core.errors import BadSetting
 from as2core.messages import count
+from as2core.sources.content import Source
 from as2core.types import Question
 
 MAX_QUOTE_CHARS = 80

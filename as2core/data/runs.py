@@ -20,10 +20,11 @@ import numpy as np
 from as2core.data import ranx_json
 from as2core.data.qrels import is_line as is_qrels_line
 from as2core.data.qrels import unescape_id
-from as2core.data.source import Report, Source, name_source, parse_each, read_bytes, stream_fields, stream_rows
-from as2core.data.spreadsheet import DELIMITERS, find_header, restore_formula, split_header
+from as2core.data.source import Report, parse_each, stream_fields, stream_rows
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.messages import join
+from as2core.sources.content import Source, name_source, read_bytes
+from as2core.sources.spreadsheet import DELIMITERS, find_header, restore_formula, split_header
 from as2core.types import Question
 
 TREC_COLUMNS = ("qid", "Q0", "docid", "rank", "score", "tag")

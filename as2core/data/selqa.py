@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from as2core.data import asnq
-from as2core.data.source import Report, Source, parse_each, read_json
+from as2core.data.source import Report, parse_each, read_json
+from as2core.sources.content import Source
 from as2core.types import Candidate, Question
 
 _LABELS = {"0": (0, None), "1": (1, None)}

@@ -1,5 +1,5 @@
-"""What every reader shares: where bytes come from, how malformed lines are reported, and how rows become questions, and
-lines again. `as2core.files` writes the files.
+"""What every reader of questions shares: how malformed lines are reported, and how rows become questions, and lines
+again. `as2core.sources` has what files hold, `as2core.files` writes them.
 
 A reader is a generator `stream(source, report)`. It takes a path (gzip is unpacked) or the bytes themselves, yields
 questions, and adds a `Problem` to the `Report` for each line that it cannot read. With `strict=True` the first problem
@@ -10,39 +10,31 @@ import csv
 import io
 import json
 import re
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from hashlib import blake2s
-from pathlib import Path
-from typing import IO, Any, AnyStr, Protocol, Self, TypeVar
+from typing import Protocol, TypeVar
 
-from as2core.data.spreadsheet import names_delimiter
-from as2core.data.unpacking import GZIP_MAGIC, MAX_LINE_BYTES, MAX_WHOLE_BYTES, Quota, TooLarge, open_gzip
 from as2core.errors import UnreadableFile
+from as2core.sources.content import (
+    MALFORMED,
+    TOO_MANY_VALUES,
+    Problem,
+    Source,
+    describe_problem,
+    has_too_many_values,
+    iterate_lines,
+    name_source,
+    open_source,
+    parse_json,
+    read_text,
+)
+from as2core.sources.spreadsheet import names_delimiter
+from as2core.sources.unpacking import MAX_LINE_BYTES, TooLarge
 from as2core.types import Candidate, Json, Question
 
-Source = str | Path | bytes
 R = TypeVar("R")
 T = TypeVar("T")
-
-_DATA = "the data given"  # in messages about bytes
-MAX_JSON_VALUES = 5_000_000  # of a line, or of a document that was sent; no other thread runs while they are read
-TOO_MANY_VALUES = f"it has more than {MAX_JSON_VALUES:,} values; divide it"
-
-
-class Problem(str):
-    """A malformed line. Reads as "line 3: what is wrong"; its three parts are attributes as well."""
-
-    line: int
-    reason: str
-    unit: str
-
-    def __new__(cls, line: int, reason: str, unit: str = "line") -> Self:
-        problem = super().__new__(cls, f"{unit} {line}: {reason}")
-        problem.line, problem.reason, problem.unit = line, reason, unit
-        return problem
 
 
 class Report(list[Problem]):
@@ -117,24 +109,6 @@ def read_all(
     return list(report.count_questions(stream(source, report))), report
 
 
-# raised by a wrong JSON record
-MALFORMED = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
-
-
-def describe_problem(error: Exception) -> str:
-    """One of MALFORMED in words."""
-    if isinstance(error, RecursionError):
-        return "nested too deeply to read"
-    if isinstance(error, json.JSONDecodeError):
-        if error.msg.startswith("Unterminated string") or error.pos >= len(error.doc.rstrip()):
-            return "the JSON ends before it is complete"
-        line = f"line {error.lineno}, " if error.lineno > 1 else ""
-        return f"not JSON ({error.msg.removesuffix(' at')} at {line}column {error.colno})"
-    if isinstance(error, KeyError):
-        return f"no {error}"
-    return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-
-
 def text_field(record: dict, key: str) -> str:
     """The field as text. Raises KeyError where it is absent or null."""
     if record[key] is None:
@@ -194,65 +168,6 @@ def group_rows(rows: Iterable[tuple[int, Row]], report: Report) -> Iterator[Ques
         yield Question(qid, text, tuple(candidates.values()))
 
 
-def name_source(source: Source) -> str:
-    """The source's name in messages."""
-    return _DATA if isinstance(source, bytes) else Path(source).name
-
-
-@contextmanager
-def name_file(name: str) -> Iterator[None]:
-    """Errors of what is read meanwhile begin with the name of the file, once."""
-    try:
-        yield
-    except UnreadableFile as error:
-        reason = str(error).removeprefix(f"{_DATA}: ").removeprefix(f"{name}: ")
-        raise UnreadableFile(f"{name}: {reason}") from error
-
-
-def is_packed(path: Path) -> bool:
-    """Whether a file is gzip. Raises UnreadableFile."""
-    try:
-        with path.open("rb") as file:
-            return file.read(2) == GZIP_MAGIC
-    except OSError as error:
-        raise UnreadableFile(f"{path.name}: cannot be read ({error.strerror})") from error
-
-
-@contextmanager
-def _open(source: Source, *, is_whole: bool = False) -> Iterator[IO[bytes]]:
-    """The content, unpacked when it is gzip; `is_whole`: it will be read into memory as a whole. Raises UnreadableFile,
-    also for what fails while it is read, and for packed content beyond the limits of `as2core.data.unpacking`."""
-    max_bytes = MAX_WHOLE_BYTES if is_whole or isinstance(source, bytes) else None
-    try:
-        with io.BytesIO(source) if isinstance(source, bytes) else Path(source).open("rb") as file:
-            has_gzip = file.read(2) == GZIP_MAGIC
-            file.seek(0)
-            with open_gzip(file, Quota(max_bytes)) if has_gzip else file as content:
-                yield content
-    except TooLarge as error:
-        raise TooLarge(f"{name_source(source)}: {error}") from error
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UnreadableFile(f"{name_source(source)}: cannot be read ({reason})") from error
-
-
-def read_bytes(source: Source, size: int = -1) -> bytes:
-    """The content, or its first `size` bytes, unpacked when it is gzip. Raises UnreadableFile."""
-    with _open(source, is_whole=True) as file:
-        content = file.read(size)
-        if content.startswith(GZIP_MAGIC):
-            raise TooLarge("it is packed twice; unpack it first")
-        return content
-
-
-def read_text(source: Source) -> str:
-    """The content as UTF-8 text without a byte-order mark, line ends as they are. Raises UnreadableFile."""
-    try:
-        return read_bytes(source).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UnreadableFile(f"{name_source(source)}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
-
-
 def read_json(
     source: Source,
     parse: Callable[[dict], T],
@@ -267,7 +182,7 @@ def read_json(
     text = read_text(source)
     if isinstance(source, bytes) and len(text) > MAX_LINE_BYTES:  # it takes twenty times as much memory
         raise TooLarge(f"{name_source(source)}: a JSON document has at most {MAX_LINE_BYTES / 1e6:,.0f} MB; divide it")
-    if isinstance(source, bytes) and _count_values(text) > MAX_JSON_VALUES:
+    if isinstance(source, bytes) and has_too_many_values(text):
         raise TooLarge(f"{name_source(source)}: {TOO_MANY_VALUES}")
     if report is not None:
         report.lines = text.count("\n") + 1
@@ -277,27 +192,9 @@ def read_json(
         raise UnreadableFile(f"{name_source(source)}: not {kind} ({describe_problem(error)})") from error
 
 
-def parse_json(line: str) -> Any:
-    """The JSON of a line. Raises ValueError, also for one of more than MAX_JSON_VALUES."""
-    if _count_values(line) > MAX_JSON_VALUES:
-        raise ValueError(TOO_MANY_VALUES)
-    return json.loads(line)
-
-
-def _count_values(text: str) -> int:
-    """Of JSON, at most."""
-    return sum(map(text.count, ",[{"))
-
-
-def read_lines(source: Source) -> list[tuple[int, str]]:
-    """`(number, line)` of the lines that are not blank, numbered from 1, without their line ends."""
-    lines = read_text(source).split("\n")
-    return [(n, line.removesuffix("\r")) for n, line in enumerate(lines, 1) if line.strip()]
-
-
 def stream_lines(source: Source, report: Report) -> Iterator[tuple[int, str]]:
     """As `read_lines`, one line in memory at a time; a line that is not UTF-8 is a problem. Raises UnreadableFile."""
-    with _open(source) as file:
+    with open_source(source) as file:
         end = 0
         for number, raw in enumerate(iterate_lines(file), 1):
             report.lines += 1
@@ -309,14 +206,6 @@ def stream_lines(source: Source, report: Report) -> Iterator[tuple[int, str]]:
                 continue
             if line.strip():
                 yield number, line.removesuffix("\n").removesuffix("\r")
-
-
-def iterate_lines(file: IO[AnyStr]) -> Iterator[AnyStr]:
-    """Of a file. Raises TooLarge for a line that is too long to be one."""
-    while line := file.readline(MAX_LINE_BYTES + 1):
-        if len(line) > MAX_LINE_BYTES:
-            raise TooLarge(f"a line has more than {MAX_LINE_BYTES / 1e6:,.0f} MB; divide it")
-        yield line
 
 
 def parse_each(
@@ -395,7 +284,7 @@ def read_header(source: Source) -> str:
 def stream_rows(source: Source, report: Report, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
     """`(its first line, fields)` of a CSV's rows but for blank ones and a first `sep=;`; one that is not UTF-8, or
     no CSV, is a problem."""
-    with _open(source) as file:
+    with open_source(source) as file:
         text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
         rows = csv.reader(iterate_lines(text), delimiter=delimiter)
         row: list[str] | None = []

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from as2core.data.source import Report, Source, parse_each, read_json, text_field
+from as2core.data.source import Report, parse_each, read_json, text_field
+from as2core.sources.content import Source
 from as2core.text import split_sentences
 from as2core.types import Candidate, Question, Sentence
 

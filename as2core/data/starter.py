@@ -15,9 +15,9 @@ from tempfile import TemporaryDirectory
 
 from as2core.data import jsonl
 from as2core.data.catalog import CORPORA, SHIPPED_CORPORA
-from as2core.data.documents import read_documents
-from as2core.data.sections import split_document
 from as2core.data.source import Report, stream_records
+from as2core.documents.reading import read_documents
+from as2core.documents.sections import split_document
 from as2core.errors import As2Error, UnreadableFile
 from as2core.retrieval.passages import split_passages
 from as2core.retrieval.ranks import top_documents

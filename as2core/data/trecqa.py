@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterable, Iterator
 from hashlib import blake2s
 
-from as2core.data.source import Report, Source, drop_repeats, stream_lines
+from as2core.data.source import Report, drop_repeats, stream_lines
 from as2core.errors import UnreadableFile
+from as2core.sources.content import Source
 from as2core.types import Candidate, Question
 
 _PAIRS = re.compile(r"<QApairs id=(['\"])(.+?)\1>")

@@ -7,8 +7,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from as2core.data.source import Report, Source, drop_repeats, read_json, stream_fields
+from as2core.data.source import Report, drop_repeats, read_json, stream_fields
 from as2core.errors import UnreadableFile
+from as2core.sources.content import Source
 from as2core.types import Candidate, Question
 
 COLUMNS = ("QID", "Question", "DocumentID", "DocumentName", "RelevantPassages")

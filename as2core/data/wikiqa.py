@@ -8,7 +8,8 @@ unlabelled sentence.
 
 from collections.abc import Iterable, Iterator
 
-from as2core.data.source import Report, Row, Source, group_rows, stream_fields, tab_line
+from as2core.data.source import Report, Row, group_rows, stream_fields, tab_line
+from as2core.sources.content import Source
 from as2core.types import Candidate, Question
 
 COLUMNS = ("QuestionID", "Question", "DocumentID", "DocumentTitle", "SentenceID", "Sentence", "Label")

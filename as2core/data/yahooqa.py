@@ -11,8 +11,9 @@ import pickle
 import struct
 from collections.abc import Iterator
 
-from as2core.data.source import MALFORMED, Report, Source, digest_id, parse_each, read_bytes
+from as2core.data.source import Report, digest_id, parse_each
 from as2core.errors import BadSetting, UnreadableFile
+from as2core.sources.content import MALFORMED, Source, read_bytes
 from as2core.types import SPLITS, Candidate, Question
 
 

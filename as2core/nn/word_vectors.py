@@ -19,8 +19,8 @@ from typing import IO, Self
 
 import numpy as np
 
-from as2core.data.unpacking import GZIP_MAGIC, Quota, TooLarge, open_gzip
 from as2core.errors import BadSetting, UnreadableFile
+from as2core.sources.unpacking import GZIP_MAGIC, Quota, TooLarge, open_gzip
 
 MAX_CACHED_WORDS = 50_000  # whose vectors are held in memory
 

@@ -14,7 +14,7 @@ from app.corpora import corpora, documents
 from app.exchange import exports, imports
 from app.ui.data import label_import
 from as2core.data import source
-from as2core.data.spreadsheet import mark_utf_8
+from as2core.sources.spreadsheet import mark_utf_8
 from as2core.types import Progress
 
 IMPORT_TARGET = f"data_import_target_{TOWERS}"

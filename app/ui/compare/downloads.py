@@ -8,7 +8,7 @@ import streamlit as st
 from app.compare import exports
 from app.compare.comparison import ComparisonView
 from app.ui.compare.headline import describe_headline
-from as2core.data.spreadsheet import mark_utf_8
+from as2core.sources.spreadsheet import mark_utf_8
 
 REPORT_METRIC = "AP"  # of the outcome in words
 

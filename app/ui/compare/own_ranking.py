@@ -15,7 +15,7 @@ from app.versions import uploaded_runs
 from app.versions.uploaded_runs import MAX_RUN_BYTES
 from app.workbench.workbench import Workbench
 from as2core.data.run_matching import describe_candidates, describe_match
-from as2core.data.spreadsheet import mark_utf_8
+from as2core.sources.spreadsheet import mark_utf_8
 from as2core.types import Question
 
 TITLE = "Add your own ranking"

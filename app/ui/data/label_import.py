@@ -24,8 +24,8 @@ from app.ui.text import plain, shorten
 from app.ui.uploads import offer_upload
 from as2core.data import source
 from as2core.data.catalog import TOOLS
-from as2core.data.spreadsheet import mark_utf_8
 from as2core.messages import count
+from as2core.sources.spreadsheet import mark_utf_8
 from as2core.types import Progress
 
 NEW_CORPUS = "A new corpus"

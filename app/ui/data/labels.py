@@ -20,8 +20,8 @@ from app.versions import registry
 from app.workbench import sessions
 from app.workbench.sessions import Login
 from as2core.data.catalog import TOOLS
-from as2core.data.spreadsheet import mark_utf_8
 from as2core.messages import count
+from as2core.sources.spreadsheet import mark_utf_8
 from as2core.types import OnProgress
 
 SUFFIXES = {"jsonl": ".jsonl", "csv": ".csv", "qrels": ".qrels", "run": ".run", "wikiqa": ".tsv", "beir": ".beir.zip",

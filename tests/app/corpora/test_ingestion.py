@@ -351,8 +351,8 @@ def test_documents_stored_but_not_indexed_when_the_process_died_are_found_and_ge
 
 
 def test_a_page_that_no_parser_ends_and_a_packed_bomb_are_reported_and_the_others_go_in(wb, towers, monkeypatch):
-    monkeypatch.setattr("as2core.data.parser_process.BASE_SECONDS", 2)
-    monkeypatch.setattr("as2core.data.parser_process.SECONDS_PER_MB", 0)
+    monkeypatch.setattr("as2core.parser_process.BASE_SECONDS", 2)
+    monkeypatch.setattr("as2core.parser_process.SECONDS_PER_MB", 0)
     attributes = b"<html><body><p " + b" ".join(b"a%d=1" % i for i in range(300_000)) + b">x</p></body></html>"
     bomb = gzip.compress(b"a" * 100_000_000)
     files = [("good.html", b"<p>Good.</p>"), ("attributes.html", attributes), ("bomb.txt", bomb), ("fine.md", b"Fine.")]

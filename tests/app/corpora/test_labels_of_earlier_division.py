@@ -5,7 +5,7 @@ import pytest
 from app.corpora import batch_storage, documents, ingestion
 from app.labels import annotation
 from app.labels.consensus import read_labels
-from as2core.data.sections import EarlierTexts
+from as2core.documents.sections import EarlierTexts
 from as2core.text import split_sentences
 from db.models import Question
 

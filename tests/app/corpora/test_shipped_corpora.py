@@ -15,7 +15,7 @@ from app.exchange import exports
 from app.exchange import starter as starter_module
 from app.exchange.starter import bring_back, ensure_handbook, ensure_shipped, ensure_starter
 from app.labels import consensus
-from as2core.data.sections import SPLIT_RULES
+from as2core.documents.sections import SPLIT_RULES
 from as2core.errors import As2Error
 
 

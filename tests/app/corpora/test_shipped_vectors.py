@@ -10,7 +10,7 @@ from tower_texts import TOWER
 from app.corpora import corpora, indexing, ingestion
 from app.jobs import queue
 from as2core.data.catalog import CORPORA
-from as2core.data.documents import read_documents
+from as2core.documents.reading import read_documents
 from as2core.nn.backbone import DEFAULT_SHA256
 from as2core.retrieval.passages import split_passages
 from as2core.retrieval.vector_file import VectorFile

@@ -13,8 +13,9 @@ from app.labels import annotation, label_list, rules
 from app.labels.consensus import LabelRequest
 from app.workbench import people
 from app.workbench.people import NotAllowed
-from as2core.data import jsonl, label_studio, prodigy
+from as2core.data import jsonl
 from as2core.data.catalog import STREAMS, TOOLS
+from as2core.data.label_files import label_studio, prodigy
 from as2core.data.source import read_all
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question

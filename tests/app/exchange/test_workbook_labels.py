@@ -6,10 +6,10 @@ from label_files import import_labels
 from workbook_files import make_book
 
 from app.exchange.label_files import read_labels
-from as2core.data import label_sheets
-from as2core.data.office_files import OLD_FORMAT
-from as2core.data.parser_process import ParserProcess
+from as2core.data.label_files import sheets
+from as2core.documents.office_files import OLD_FORMAT
 from as2core.errors import UnreadableFile
+from as2core.parser_process import ParserProcess
 
 HEADER = ["Question", "Sentence", "Label", "Notes"]
 ROWS = [
@@ -75,7 +75,7 @@ def test_a_workbook_without_labels_is_named_with_the_remedy(content, said):
 
 def test_a_workbook_beyond_the_limit_is_not_read(monkeypatch):
     content = make_book([HEADER, *ROWS[:3]])
-    monkeypatch.setattr(label_sheets, "MAX_SHEETS_BYTES", 1000)
+    monkeypatch.setattr(sheets, "MAX_SHEETS_BYTES", 1000)
     monkeypatch.setattr(ParserProcess, "write_table", lambda *content: pytest.fail("it is read"))
     with pytest.raises(UnreadableFile, match="save it as CSV"):
         read_labels("mine.xlsx", content)
@@ -96,10 +96,10 @@ def test_a_workbook_is_read_in_a_process_of_its_own_and_its_fault_is_one_of_the_
 
 
 def test_rows_that_are_far_wider_than_a_table_are_refused(monkeypatch):
-    monkeypatch.setattr(label_sheets, "MAX_CELLS", 100)
+    monkeypatch.setattr(sheets, "MAX_CELLS", 100)
     far = [None] * 60
     with pytest.raises(UnreadableFile, match="2 rows of 63 columns are no table of labels"):
-        label_sheets.write_table(make_book([HEADER[:3], ["Why?", "So.", *far, "x"]]))
+        sheets.write_table(make_book([HEADER[:3], ["Why?", "So.", *far, "x"]]))
 
 
 def test_the_report_names_the_hidden_parts_of_the_sheet_that_is_read(wb):

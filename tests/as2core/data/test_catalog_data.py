@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from workbook_files import make_book
 
-from as2core.data import asnq, beir, csv_ratings, jsonl, pairs, qrels, question_table, trecqa, wikiqa
+from as2core.data import asnq, beir, jsonl, pairs, qrels, trecqa, wikiqa
 from as2core.data.catalog import (
     SHIPPED_SETS,
     STREAMS,
@@ -24,8 +24,9 @@ from as2core.data.catalog import (
     sniff,
     stream_questions,
 )
-from as2core.data.office_files import OLD_FORMAT
+from as2core.data.label_files import csv_ratings, question_table
 from as2core.data.source import read_all
+from as2core.documents.office_files import OLD_FORMAT
 from as2core.errors import BadSetting, UnknownData, UnreadableFile
 from as2core.types import Candidate, Question
 
@@ -387,10 +388,10 @@ def test_what_is_wrong_with_qrels_names_its_line(text, reason):
 
 MODULES = (
     "as2core, as2core.types, as2core.errors, as2core.text, as2core.cost, as2core.metrics, as2core.evaluation, "
-    "as2core.data.catalog, as2core.data.documents, as2core.data.starter, as2core.data.squad, as2core.data.pairs, "
-    "as2core.data.html, as2core.data.pdf, as2core.data.markdown, as2core.data.word, as2core.data.slides, "
-    "as2core.data.mail, as2core.data.workbook, as2core.data.csv_ratings, "
-    "as2core.data.statistics, as2core.data.asnq_plus, as2core.commands.data, as2core.retrieval.sqlite"
+    "as2core.data.catalog, as2core.data.starter, as2core.data.squad, as2core.data.pairs, as2core.data.statistics, "
+    "as2core.data.asnq_plus, as2core.data.label_files.csv_ratings, as2core.documents.reading, as2core.documents.html, "
+    "as2core.documents.pdf, as2core.documents.markdown, as2core.documents.word, as2core.documents.slides, "
+    "as2core.documents.mail, as2core.documents.workbook, as2core.commands.data, as2core.retrieval.sqlite"
 )
 
 

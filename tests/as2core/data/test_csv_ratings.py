@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from label_sets import IDS, QUESTION, TEXTS, question_lists
 
-from as2core.data import catalog, csv_ratings, quepid
+from as2core.data import catalog
+from as2core.data.label_files import csv_ratings, quepid
 from as2core.data.source import read_all
 from as2core.errors import UnreadableFile
 

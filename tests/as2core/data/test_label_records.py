@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from as2core.data import label_records
 from as2core.data.catalog import sniff
+from as2core.data.label_files import records as rows_as_json
 from as2core.data.source import read_all
 from as2core.errors import UnreadableFile
 
@@ -19,7 +19,7 @@ def doccano(i, text, *labels, **more):  # as its export "JSONL" has an example o
 def read(records, *, lines=True):
     content = "\n".join(map(json.dumps, records)) if lines else json.dumps(records, indent=1)
     assert sniff(content.encode()) == "records"
-    return read_all(label_records.stream, content.encode())
+    return read_all(rows_as_json.stream, content.encode())
 
 
 @pytest.mark.parametrize("lines", [True, False])

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from as2core.data import csv_ratings, question_table
-from as2core.data.argilla import to_lines as to_records
 from as2core.data.catalog import STREAMS, TOOLS, WRITERS, sniff
-from as2core.data.label_studio import to_lines as to_tasks
+from as2core.data.label_files import csv_ratings, question_table
+from as2core.data.label_files.argilla import to_lines as to_records
+from as2core.data.label_files.label_studio import to_lines as to_tasks
+from as2core.data.label_files.tool_records import Predictions
 from as2core.data.source import read_all
-from as2core.data.tool_records import Predictions
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 

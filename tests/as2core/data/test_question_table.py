@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from label_sets import QUESTION, TEXTS, question_lists
 
-from as2core.data import catalog, question_table
+from as2core.data import catalog
+from as2core.data.label_files import question_table
 from as2core.data.source import read_all
 from as2core.errors import UnreadableFile
 
