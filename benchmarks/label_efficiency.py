@@ -10,10 +10,10 @@
 Two sets, `--set` for one of them: WikiQA's train part, and MedQuAD, are the unlabelled pool, and their labels are the
 person (`_simulated.py` says how). A queue decides which pairs that person is asked about; or whole lists are read until
 the answer is found, in any order or those first whose two best candidates are closest. The shipped cascade learns from
-the answers as in a retrain and is measured on questions nobody was asked about: WikiQA's dev part and 300 questions of
-its train part outside the pool, and 300 of MedQuAD about other topics. Nothing steers the training, since a dev set
-would be labels that nobody counted. The sets are read from AS2_BENCH_DATA, or from ../shared/data beside the
-repository. Writes docs/label-efficiency.md and its pictures.
+the answers as in a retrain before decision 111 (`strong-anchor` of `_recipes.py`) and is measured on questions nobody
+was asked about: WikiQA's dev part and 300 questions of its train part outside the pool, and 300 of MedQuAD about other
+topics. There are no validation questions, since these would be labels that nobody counted. The sets are read from
+AS2_BENCH_DATA, or from ../shared/data beside the repository. Writes docs/label-efficiency.md and its pictures.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ import numpy as np
 import torch
 from _cells import Cells, Values, add_cache_options, average, describe, mean
 from _cells_on_ray import measure_on_ray
-from _recipes import learn
+from _recipes import STRONG, learn
 from _scores import score_by_last_exit
 from _simulated import Desk, Pool, medquad, read_lists, wikiqa
 from _texts import DATA, require_files
@@ -163,7 +163,7 @@ class Bench:
         if not any(q.positives for q in train) or not any(q.negatives for q in train):
             return base
         with tempfile.TemporaryDirectory() as folder:
-            return learn(base, train, Path(folder), seed=seed, **changes)
+            return learn(base, train, Path(folder), seed=seed, **STRONG, **changes)
 
     def filter(self, train: Sequence[Question], seed: int) -> label_noise.FilteredLabels:
         with tempfile.TemporaryDirectory() as folder:

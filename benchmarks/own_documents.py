@@ -8,8 +8,8 @@ Two ways to make training questions of a corpus. "Paragraphs": a sentence is the
 the correct candidate, beside five of other paragraphs of the document and five of other documents (the objective SSP of
 Di Liello et al., 2022, arXiv 2205.10455, by a loss over the list). "Questions": questions by rule, accepted where a
 search by meaning finds their sentence among the first three of the corpus, beside ten that it finds, too. The shipped
-cascade learns from them with a retrain's settings; then again with labels from lists read from the top until the
-answer is found.
+cascade learns from them with the settings of a retrain before decision 111 (`strong-anchor` of `_recipes.py`); then
+again with labels from lists read from the top until the answer is found.
 
 MedQuAD's documents are its answers, by topic, those that are measured on included; the handbook's are its articles.
 Both are measured on their test questions, whose labels nothing here reads, and on `starter-test`, which the shipped
@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 from _cells import Cells, Values, add_cache_options, average, describe, mean
 from _cells_on_ray import measure_on_ray
-from _recipes import learn, retrain
+from _recipes import STRONG, learn, retrain
 from _scores import score_by_last_exit
 from _simulated import list_answers, medquad, read_lists
 from _texts import DATA, require_files
@@ -191,11 +191,11 @@ class Bench:
             if way in MAKERS:
                 questions = MAKERS[way](self.corpus.documents, self.examples, seed)
                 print(f"{self.name}: {len(questions)} {way}, such as {questions[0].text!r}", flush=True)
-                ranker = learn(ranker, questions, Path(folder) / "documents", seed=seed)
+                ranker = learn(ranker, questions, Path(folder) / "documents", seed=seed, **STRONG)
             if labels:
                 pool = self.corpus.pool
                 lists = read_lists(pool, score_by_last_exit(ranker, pool), labels, seed)
-                ranker = retrain(ranker, lists, "now", seed, Path(folder) / "labels")
+                ranker = retrain(ranker, lists, "strong-anchor", seed, Path(folder) / "labels")
             return ranker
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FAST_RATE = 6e-5
 MAX_PASSES, MAX_STEPS = 8, 150  # of few questions, more passes: as many as make these steps, or the ranker's own
-BATCH_QUESTIONS, ANCHOR_WEIGHT = 4, 1.0
+BATCH_QUESTIONS, ANCHOR_WEIGHT = 4, 0.3  # docs/decisions/0111
 MIN_NEGATIVES = 20  # a question with fewer is not taken for completely labelled when calibrating
 
 
