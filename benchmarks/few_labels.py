@@ -52,7 +52,7 @@ class Plan:
     seeds: int
 
 
-FULL = Plan((50, 200, 500), ("now", "one-by-one"), tuple(NAMES), 3)
+FULL = Plan((50, 200, 500), ("now", "strong-anchor", "one-by-one"), tuple(NAMES), 3)
 
 
 class Bench:
