@@ -191,7 +191,12 @@ def draw_dialogs(frame: Frame) -> None:
         if kind != "use":
             _edit(frame, version)
             return
-        act = name_promotion(version, registry.find_active(frame.wb, version.kind))
+        active = registry.find_active(frame.wb, version.kind)
+        if active is not None and active.name == name:  # since the page with the button was drawn
+            _close()
+            st.toast(f"{plain(name)} is in use already.", icon=":material/check:")
+            return
+        act = name_promotion(version, active)
         title = f"Promote {plain(name)}" if act == "Promote" else act
         st.dialog(title, on_dismiss=_close)(_use)(frame, version, act)
 
@@ -240,6 +245,8 @@ def _use(frame: Frame, version: VersionView, act: str) -> None:
     if DIALOG not in st.session_state:  # the click has been answered: the page below is to be drawn again
         st.rerun()
     before = name_active(frame.wb, version.kind)
+    if before == version.name:  # the page says so, and closes the dialog
+        st.rerun()
     instead = f" instead of {plain(before)}" if before else ""
     answers = version.kind in registry.ANSWERING
     where = ", on every page and for all corpora, at once." if answers else f". {NOT_ANSWERING}"
