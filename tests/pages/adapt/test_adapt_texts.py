@@ -20,6 +20,13 @@ def test_the_paired_test_is_described_without_its_vocabulary():
     )
 
 
+def test_one_question_is_not_spoken_of_as_many():
+    one = PairedTest(0.0, 0.0, 0.0, 1.0, 0, 0, 1)
+    assert wording.describe_test(one) == "No question became better or worse: AP is the same on the one question."
+    many = replace(one, ties=9)
+    assert wording.describe_test(many) == "No question became better or worse: AP is the same on each of 9 questions."
+
+
 @pytest.mark.parametrize(
     ("best", "line"), [(0.0, "end at step 16"), (0.75, "end at step 16; best validation AP 0.750")]
 )
@@ -64,8 +71,11 @@ def test_what_a_version_was_made_from_is_one_sentence():
         "Snapshot of the labels: 340a832e9fc9"
     )
     assert facts() == ""
+    assert facts(labels=LabelCounts(questions=7, skipped_questions=1)) == (
+        "Trained on 6 of 7 questions (the other has labels of one kind only)."
+    )
     assert facts(labels=LabelCounts(questions=12, skipped_questions=3, origins={"asked": 12})) == (
-        "Trained on 9 questions (12 typed; 3 of the 12 are left out, with labels of one kind only)."
+        "Trained on 9 of 12 questions (12 typed; the other 3 have labels of one kind only)."
     )
 
 
