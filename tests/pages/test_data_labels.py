@@ -134,7 +134,7 @@ def test_a_label_is_not_offered_to_a_sentence_that_its_giver_labelled_already(wb
     monkeypatch.setattr(page, "_draw_table", lambda view, key: [view.page[0]])
     at = open_page("data", HERE | {"where": "gone"})
     assert "The same sentence stands in **rules 2027**" in texts(at)
-    assert "me labelled that sentence incorrect already" in texts(at)
+    assert "You labelled that sentence incorrect already" in texts(at)
     assert not [b for b in at.button if b.key in ("data_label_move", "data_labels_move_same")]
 
 

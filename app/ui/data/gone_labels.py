@@ -83,8 +83,9 @@ def draw_successor(frame: Frame, record: LabelRecord, records: Sequence[LabelRec
     own = [r for r in of_pair if _can_move(frame, r)]
     others = label_list.find_labels_there(frame.wb, own, {record.sentence_id: new.sentence_id})
     if record in others:
+        who = "You" if record.annotator_id == frame.annotator.id else plain(record.annotator)
         st.caption(
-            f"{plain(record.annotator)} labelled that sentence {others[record]} already, so this label cannot be "
+            f"{who} labelled that sentence {others[record]} already, so this label cannot be "
             "moved there. Withdraw it if it is no longer needed."
         )
     movable = [r for r in own if r not in others]
