@@ -17,6 +17,7 @@ from app.versions import management, promotion, registry
 from app.versions.registry import Promotion, VersionView
 from app.workbench.workbench import Workbench
 from as2core.evaluation import Outcome
+from as2core.messages import count
 
 Colour = Literal["green", "gray", "blue", "orange"]
 BADGES: dict[str, tuple[Colour, str]] = {
@@ -160,6 +161,8 @@ def _describe_version(version: VersionView) -> str:
     if version.parent:
         parts.append(f"from {version.parent}")
     figures = [f"{name} {value:.3f}" for name, value in list(version.metrics.items())[:3]]
+    if figures and version.change and version.change.questions:
+        figures[-1] += f" on {count(version.change.questions, 'question')}"
     parts += [f"{claim}{', '.join(figures)}"] if version.is_imported and figures else figures
     if version.note:
         parts.append(version.note)
