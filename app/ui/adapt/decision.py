@@ -107,7 +107,7 @@ def _draw_offer(frame: Frame, version: VersionView, active: str) -> None:
 def _advise(name: str, active: str, change: Change) -> str:
     """What to do without a clear difference between the version and the one in use, which it was made from."""
     these = f"these {change.questions:,} questions" if change.questions else "the held-out questions"
-    these, they = ("the one question", "it") if change.questions == 1 else (these, "they")
+    these, they = ("the one question", "that question") if change.questions == 1 else (these, "they")
     remedy = "label questions that it gets wrong."
     if change.is_full_before:
         return (

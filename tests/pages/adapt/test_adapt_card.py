@@ -210,7 +210,9 @@ def test_where_nothing_is_left_to_gain_the_card_sends_to_questions_that_are_answ
 def test_the_advice_on_one_question_is_in_the_singular(wb):
     paired = stored.retrain_result(wins=0, losses=0, difference=0.0)["paired"] | {"ties": 1}
     change_version(wb, "starter-3", metrics={"AP": 1.0, "before AP": 1.0, "paired": paired})
-    advice = "cascade ranks the correct sentences of the one question first already, so it cannot show a gain."
+    advice = (
+        "cascade ranks the correct sentences of the one question first already, so that question cannot show a gain."
+    )
     assert advice in texts(open_adapt({"version": "starter-3"}))
 
 

@@ -7,6 +7,7 @@ import pytest
 from app.adapt.report import LabelCounts, RetrainReport
 from app.ui import job as adapt_job
 from app.ui import wording
+from app.ui.adapt.card.figures import describe_baselines
 from app.ui.adapt.card.training import describe_training
 from as2core.metrics import PairedTest
 
@@ -25,6 +26,13 @@ def test_one_question_is_not_spoken_of_as_many():
     assert wording.describe_test(one) == "No question became better or worse: AP is the same on the one question."
     many = replace(one, ties=9)
     assert wording.describe_test(many) == "No question became better or worse: AP is the same on each of 9 questions."
+
+
+def test_an_interval_that_is_from_no_resampling_is_not_said_to_be():
+    report = RetrainReport("spring", {"AP": 0.7}, {"AP": 0.8}, PAIRED)
+    assert "from resampling the questions." in describe_baselines(report)
+    constant = replace(report, after={"AP": 1.0})
+    assert "; where all of them have the same value, by Wilson's method." in describe_baselines(constant)
 
 
 @pytest.mark.parametrize(
