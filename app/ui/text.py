@@ -80,7 +80,12 @@ def format_signed(value: float, digits: int = 3) -> str:
 
 def format_time(at: datetime) -> str:
     """`4 May 2024, 12:30 UTC`: times are stored in UTC, and a page does not know where its reader is."""
-    return f"{at.day} {at:%b %Y, %H:%M} UTC"
+    return f"{format_day(at)}, {at:%H:%M} UTC"
+
+
+def format_day(at: datetime) -> str:
+    """`4 May 2024`"""
+    return f"{at.day} {at:%b %Y}"
 
 
 def capitalize(text: str) -> str:

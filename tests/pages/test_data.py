@@ -22,6 +22,11 @@ def test_a_new_corpus_is_made_and_chosen(wb):
     assert at.text_input(key="data_new_name_1").value == ""  # another form: a second click meets none
 
 
+def test_a_day_is_written_as_on_the_other_pages(wb):
+    corpora.create_corpus(wb, "Handbooks")
+    assert "created 1 May 2024" in texts(open_data())
+
+
 def test_a_new_corpus_is_chosen_though_a_second_click_overtook_the_run_that_made_it(wb):
     corpora.create_corpus(wb, "Handbooks")
     at = open_data()

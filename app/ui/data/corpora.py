@@ -25,7 +25,7 @@ from app.ui.page import Frame, announce, forget_corpus, use_corpus
 from app.ui.scripts import scroll_to
 from app.ui.session import acts
 from app.ui.signin import fragment
-from app.ui.text import plain
+from app.ui.text import format_day, plain
 from app.ui.uploads import offer_upload
 from app.ui.wording import describe_vectors_of
 from app.workbench.workbench import Workbench
@@ -86,7 +86,7 @@ def _draw_row(frame: Frame, corpus: CorpusView) -> None:
         count(corpus.sentences, "sentence"),
         count(corpus.questions, "question"),
         count(corpus.labels, "labelled pair"),
-        f"created {corpus.created:%d %b %Y}",
+        f"created {format_day(corpus.created)}",
     )
     st.caption(" · ".join(parts))
     if corpus.vectors_done < corpus.vectors_total:
