@@ -23,10 +23,10 @@ def join(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-def name_some(names: Sequence[str]) -> str:
+def name_some(names: Sequence[str], limit: int = MAX_NAMES) -> str:
     """As in "a.txt, b.txt and 3 more"."""
-    rest = len(names) - MAX_NAMES
-    return ", ".join(names[:MAX_NAMES]) + (f" and {rest:,} more" if rest > 0 else "")
+    rest = len(names) - limit
+    return ", ".join(names[:limit]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def format_p(p: float) -> str:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from textwrap import shorten
 
 from app.adapt import snapshot
 from app.adapt.cross_fitting import MIN_HELD_OUT_QUESTIONS, plan_folds
@@ -10,12 +11,13 @@ from app.adapt.settings import RetrainSettings
 from app.adapt.splitting import Split, group_near_duplicates
 from app.corpora.corpora import SHIPPED_CORPORA
 from app.labels.consensus import LabelledQuestion
-from as2core.messages import count
+from as2core.messages import count, name_some
 from as2core.types import CORRECT, INCORRECT
 from db.repositories.questions import WRITTEN_HERE
 
 CHECKPOINT_BYTES = 400_000_000  # of a training of a ranker of the shipped size: weights, optimiser, the best so far
 MIN_QUESTIONS = 4  # with a correct and an incorrect sentence each, unlabelled ones that count as incorrect included
+MAX_QUOTES, MAX_QUOTE_CHARS = 3, 60  # questions that a warning names
 SPLIT_PURPOSES = {  # split of an imported question -> what it is for
     "train": "are for training (the split “train”)",
     "dev": "are for validation (the split “dev”)",
@@ -152,11 +154,13 @@ def _warn_of_only_correct(parts: Split, *, is_presumed: bool) -> str:
     only_correct, _ = parts.one_sided
     if not only_correct:
         return ""
+    questions = [q.text for q in parts.train if q.positives and not q.negatives]
+    names = name_some([f"“{shorten(text, MAX_QUOTE_CHARS, placeholder=' …')}”" for text in questions], MAX_QUOTES)
     unranked = ", and no other was ranked that could count as incorrect" if is_presumed else ""
     remedy = "Ask it on Ask, which ranks others" if only_correct == 1 else "Ask them on Ask, which ranks others"
     return (
         f"{_are(only_correct)} labelled with correct sentences only{unranked}: there is nothing to learn the "
-        f"difference from. {remedy}, or label an incorrect one."
+        f"difference from. {remedy}, or label an incorrect one: {names}."
     )
 
 

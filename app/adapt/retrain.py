@@ -19,7 +19,7 @@ from app.adapt.measuring import Measuring, use_logits
 from app.adapt.progress.reporter import Reporter
 from app.adapt.progress.time_estimate import FOLDS, HELD_OUT, Work, plan_stages, weigh_judges
 from app.adapt.report import BeforeAfter, ExcludedLabels, LabelCounts, QuestionChange, RetrainReport
-from app.adapt.settings import COPIES, RetrainSettings
+from app.adapt.settings import CHECKING, COPIES, RetrainSettings
 from app.adapt.snapshot import Snapshot
 from app.corpora.corpora import get_corpus
 from app.jobs import queue
@@ -229,7 +229,7 @@ class _Retrain:
                 raise Cancelled("cancelled")
 
         def measure_copy(fold: Fold, number: int) -> Evaluation:
-            message = f"checking the result on training questions, part {number + 1} of {len(folds)}"
+            message = f"{CHECKING}, part {number + 1} of {len(folds)}"
             control = self.reporter.control_copy(FOLDS, number / len(folds), (number + 1) / len(folds), message)
             control = replace(control, should_stop=self._is_ending_copies)
             snapshot = self.snapshot.prepare_training(fold.train)

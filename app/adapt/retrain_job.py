@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from app.adapt import readiness
-from app.adapt.settings import COPIES, RetrainSettings
+from app.adapt.settings import CHECKING, COPIES, RetrainSettings
 from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.versions import loading
@@ -40,6 +40,12 @@ def is_skippable(job: queue.JobView) -> bool:
     """Whether a retrain has only the check by copies left to do before its last figures."""
     is_checking = any(e.get("kind") == COPIES for e in job.events)
     return is_checking and job.state == "running" and not job.paused and bool(job.settings.get("copies", True))
+
+
+def is_ending_check(job: queue.JobView) -> bool:
+    """Whether the check by copies is to end, and has not ended yet."""
+    is_checking = job.message.lower().startswith(CHECKING)
+    return is_checking and job.state == "running" and not job.settings.get("copies", True)
 
 
 def finish_without_copies(wb: Workbench, job_id: int, *, by: int | None = None) -> queue.JobView:

@@ -27,6 +27,7 @@ KINDS = {
 FITTED = (FUSION, CALIBRATION)  # a few numbers, fitted at once: no epochs, and nothing is forgotten
 REPLAY = 0.25  # share of the shipped training questions that is mixed in
 MAX_EPOCHS, MAX_LEARNING_RATE = 100, 0.1
+CHECKING = "checking the result on training questions"  # begins the message of a retrain while copies check it
 COPIES = "copies"  # the event of a retrain whose version is trained and measured, and is now checked by copies
 
 

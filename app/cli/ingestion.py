@@ -89,7 +89,9 @@ def _print_notes(result: "IngestView", *, is_pruned: bool) -> None:
         if len(names) > MAX_NOTES:
             print_note(f"as2: the same holds for {count(len(names) - MAX_NOTES, 'other document')}")
     if result.orphans:
-        print_note(f"as2: labels whose sentence is gone: {result.orphans:,}; exports and retrains still use them")
+        print_note(
+            f"as2: labelled pairs whose sentence is gone: {result.orphans:,}; exports and retrains still use them"
+        )
     if result.leftovers and not is_pruned:
         leftovers = name_some([describe(view) for view in result.leftovers])
         note = f"no longer in their tables, and still in the corpus: {leftovers}; --prune deletes such documents"

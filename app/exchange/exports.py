@@ -42,7 +42,8 @@ FORMATS = {
     "qrels": "for trec_eval: question id, 0, sentence id, label (1, 0 or as imported)",
     "wikiqa": "question, document, sentence and label (1 or 0) per line, divided by tabs",
     "beir": "for BEIR: corpus, queries and qrels, zipped",
-    "run": "for trec_eval, the ranking of the version in use: question id, Q0, sentence id, rank, score, name",
+    "run": "for trec_eval, the labelled sentences alone, as the version in use ranks them: question id, Q0, sentence "
+    "id, rank, score, name",
     "pairs": "a question, a labelled sentence and 1 or 0 per line, to train a cross-encoder of sentence-transformers",
     "triplets": "a question, a correct and an incorrect sentence per line, to train an embedder of the same library",
     "label-studio": "a task per sentence, with every annotator's labels, and the ranker's scores as predictions",

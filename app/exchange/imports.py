@@ -121,7 +121,7 @@ def _add_titles(questions: Sequence[Question], file: str) -> list[Question]:
 
 def _build_view(counts: ImportCounts, file: LabelFile, corpus: CorpusView | None) -> report.ImportView:
     rejections = [report.locate_reason(file.lines, qid, c, reason) for qid, c, reason in counts.rejections]
-    malformed = tuple(sorted([*file.problems, *rejections]))
+    malformed = tuple(sorted([*file.problems, *dict.fromkeys(rejections)]))  # a line may have several labels
     texts = {
         (make_storable(q.qid), make_storable(c.id)): (make_storable(q.text), make_storable(c.text))
         for q in file.questions

@@ -30,6 +30,7 @@ from db.repositories.people import lock_people
 MAX_BATCH_QUESTIONS, MAX_BATCH_CANDIDATES = 100, 10_000  # in one transaction
 MAX_QUOTE_CHARS = 60
 MAX_GRADE = 2**31  # what a column holds is below it
+ID_REMEDY = "use the ids of an export of this corpus, or a table with the texts"
 LABEL_OF = {value: label for label, value in BINARY.items()}
 Entry = tuple[QuestionRow, Question, dict[str, SentenceRow]]  # stored question, imported one, candidate id -> sentence
 
@@ -171,8 +172,8 @@ class _BatchImport:
                 s.add(row)
                 self.counts.new_questions += 1
             if row is None:
-                reason = f"question {q.qid!r} is not in this corpus, and the file does not hold its text"
-                self.counts.rejections.append((q.qid, "", reason))
+                reason = f"question {q.qid!r} is not in this corpus, and the file does not hold its text: {ID_REMEDY}"
+                self.counts.rejections += [(q.qid, id_, reason) for id_ in [c.id for c in q.candidates] or [""]]
                 continue
             if row.origin == ASKED:
                 row.queued = True
@@ -292,7 +293,7 @@ def _explain_rejection(c: Candidate, length: int) -> str:
             f"document {c.id!r} has {length:,} sentences, and a label is for one of them: its id ({c.id}-0 is the "
             "first) or, in a column “text”, its text has to be in the file"
         )
-    return f"sentence {c.id!r} is not in this corpus, and the file does not hold its text"
+    return f"sentence {c.id!r} is not in this corpus, and the file does not hold its text: {ID_REMEDY}"
 
 
 def _name_pair(question: Question, c: Candidate) -> str:

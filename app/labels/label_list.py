@@ -7,7 +7,7 @@ and moves them to other sentences; others look up, withdraw and move their own.
 from __future__ import annotations
 
 import secrets
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -209,6 +209,19 @@ def shift_labels(
             detail = ", ".join(f"{n:,} of {name}" for name, n in moves.most_common())
             audit.record(s, wb.clock(), by, MOVE, s.get_one(Corpus, corpus_id).name, detail)
     return moves.total()
+
+
+def find_labels_there(
+    wb: Workbench, records: Sequence[LabelRecord], targets: Mapping[int, int]
+) -> dict[LabelRecord, str]:
+    """Labels that `shift_labels` would leave where they are, and the one that their giver gave the new sentence."""
+    questions: dict[int, set[int]] = defaultdict(set)
+    for record in records:
+        questions[record.annotator_id].add(record.question_id)
+    with wb.read() as s:
+        labels = {giver_id: label_rows.find_labels_by(s, giver_id, sorted(ids)) for giver_id, ids in questions.items()}
+    pairs = {r: (r.question_id, targets[r.sentence_id]) for r in records if r.sentence_id in targets}
+    return {r: label for r, pair in pairs.items() if (label := labels[r.annotator_id].get(pair)) is not None}
 
 
 def _shift(

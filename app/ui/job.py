@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import streamlit as st
 
-from app.adapt.retrain_job import finish_without_copies, is_skippable
+from app.adapt.retrain_job import finish_without_copies, is_ending_check, is_skippable
 from app.adapt.settings import RetrainSettings
 from app.jobs import queue
 from app.jobs.queue import JobView
@@ -141,6 +141,8 @@ def _describe_progress(job: JobView) -> str:
         return "Queued …"
     if job.cancelling:
         return describe_state(job)
+    if is_ending_check(job):
+        return "Ending the check …"
     return capitalize(job.message or describe_state(job))
 
 

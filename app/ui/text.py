@@ -14,11 +14,13 @@ from datetime import datetime
 from html import escape as escape
 
 from as2core import messages
+from as2core.data.table_cells import CELL_END
 from as2core.messages import HYPHEN, MINUS
 
 _MARKUP = re.compile(r"([\\`*_\[\]<>$:~#|!&^=@{}])")
 _LINE_START = re.compile(r"^(\s*)([-+]|\d+[.)])(?=\s)", re.MULTILINE)
 WORD_JOINER = "\u2060"
+MIN_ANNOUNCEMENT_CHARS = 12  # shorter ones, such as "Note: ", are left to the sentences that have them
 _ADDRESS = re.compile(r"(https?:/(?=/)|www(?=\.)|(?=@))", re.IGNORECASE)
 # What errors open with, but for the names of people, files and rankers, which stay as they are.
 _FIRST_WORD = re.compile(
@@ -43,6 +45,13 @@ def render_notes(notes: Sequence[str]) -> str:
     screen."""
     texts = [plain(note) for note in notes]
     return texts[0] if len(texts) == 1 else "\n".join(f"- {text}" for text in texts)
+
+
+def drop_announcement(neighbour: str, text: str) -> str:
+    """A neighbour of a sentence without what announces both: it is read before each of them, and shown before the
+    sentence alone. Rows of a table keep the names of their cells."""
+    ends = [end + len(mark) for mark in (": ", "? ") if (end := text.find(mark, MIN_ANNOUNCEMENT_CHARS)) > 0]
+    return neighbour if CELL_END in neighbour or not ends else neighbour.removeprefix(text[: min(ends)])
 
 
 def name_document(title: str, heading: str = "") -> str:
@@ -80,7 +89,12 @@ def format_signed(value: float, digits: int = 3) -> str:
 
 def format_time(at: datetime) -> str:
     """`4 May 2024, 12:30 UTC`: times are stored in UTC, and a page does not know where its reader is."""
-    return f"{at.day} {at:%b %Y, %H:%M} UTC"
+    return f"{format_day(at)}, {at:%H:%M} UTC"
+
+
+def format_day(at: datetime) -> str:
+    """`4 May 2024`"""
+    return f"{at.day} {at:%b %Y}"
 
 
 def capitalize(text: str) -> str:

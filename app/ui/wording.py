@@ -70,13 +70,17 @@ def describe_test(
     return f"{text}. This is more than chance ({p})."
 
 
+def _name_all(questions: int) -> str:
+    return "the one question" if questions == 1 else f"each of {questions:,} questions"
+
+
 def _count_questions(test: PairedTest, metric: str, sides: tuple[str, str] | None) -> str:
     if sides is None and test.changes == 0:
-        return f"No question became better or worse: {metric} is the same on each of {count(test.ties, 'question')}"
+        return f"No question became better or worse: {metric} is the same on {_name_all(test.ties)}"
     if sides is None:
         return f"{count(test.wins, 'question')} better, {test.losses:,} worse, {test.ties:,} the same"
     if test.changes == 0:
-        return f"{sides[0]} and {sides[1]} have the same {metric} on each of {count(test.ties, 'question')}"
+        return f"{sides[0]} and {sides[1]} have the same {metric} on {_name_all(test.ties)}"
     return (
         f"{sides[0]} is better on {count(test.wins, 'question')}, {sides[1]} on {test.losses:,}, "
         f"{count(test.ties, 'is', 'are')} the same"

@@ -50,7 +50,7 @@ def test_an_error_about_the_name_of_a_corpus_leaves_its_field_as_wide_as_it_was(
 def test_at_a_zoom_of_200_percent_the_counts_leave_the_sentences_the_whole_width(small_page, small, small_worker):
     open_queue(small_page, f"{small.url}/label?queue=tops&mode=list", '[data-testid="as2-candidate"]')
     wait_until_idle(small_page)
-    item, counts = small_page.get_by_test_id("as2-item"), small_page.get_by_text("Labels in this corpus")
+    item, counts = small_page.get_by_test_id("as2-item"), small_page.get_by_text("Labelled pairs in this corpus")
     assert counts.bounding_box()["x"] > item.bounding_box()["x"] + item.bounding_box()["width"]
     small_page.set_viewport_size({"width": 720, "height": 450})  # of 1440 x 900
     small_page.wait_for_function(

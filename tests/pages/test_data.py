@@ -22,6 +22,11 @@ def test_a_new_corpus_is_made_and_chosen(wb):
     assert at.text_input(key="data_new_name_1").value == ""  # another form: a second click meets none
 
 
+def test_a_day_is_written_as_on_the_other_pages(wb):
+    corpora.create_corpus(wb, "Handbooks")
+    assert "created 1 May 2024" in texts(open_data())
+
+
 def test_a_new_corpus_is_chosen_though_a_second_click_overtook_the_run_that_made_it(wb):
     corpora.create_corpus(wb, "Handbooks")
     at = open_data()
@@ -166,7 +171,7 @@ def test_labels_whose_sentence_a_new_version_changed_are_counted(wb, me):
     at = open_data().file_uploader(key="data_files_0").set_value([(name, " ".join(rest).encode(), "text/plain")]).run()
     at = at.button(key=f"data_ingest_{TOWERS}").click().run()
     assert "1 updated" in texts(at)
-    assert "Labels whose sentence is gone: 1. Exports and retrains still use them" in at.warning[0].value
+    assert "Labelled pairs whose sentence is gone: 1. Exports and retrains still use them" in at.warning[0].value
 
 
 def test_labels_whose_sentence_is_gone_are_a_click_away_from_the_report(wb, me):
@@ -193,7 +198,7 @@ def test_labels_whose_sentence_an_upload_brings_back_in_another_document_are_a_c
     files = [("rules 2027.txt", b"It is due in May. The fee is 48 euros.", "text/plain")]
     at = at.file_uploader(key="data_files_0").set_value(files).run()
     at = at.button(key=f"data_ingest_{TOWERS}").click().run()
-    assert "1 label whose sentence was gone has it here again, in another document" in texts(at)
+    assert "1 label whose sentence was gone has it here again, in another document: move it there." in texts(at)
     at = at.button(key="data_report_gone").click().run()
     at = at.button(key="data_labels_move_same").click().run()
     assert "1 label was moved. Undo on Label takes this back." in [t.value for t in at.toast]

@@ -41,13 +41,18 @@ def test_a_document_is_deleted_by_a_second_click_and_its_address_goes(wb):
     assert "doc" not in at.query_params
 
 
-def test_deleting_a_document_says_what_becomes_of_its_labels(wb, me):
+def test_deleting_a_document_says_what_becomes_of_its_labels(wb, me, ann):
     bridge = {"view": "documents", "doc": "A_bridge"}
     assert "None of its sentences is labelled." in texts(open_data(bridge))
-    annotation.give_label(wb, question_id=3, sentence_id=8, annotator_id=me.id, label="correct")
+    for person in (me, ann):  # one pair, as everywhere where pairs are counted
+        annotation.give_label(wb, question_id=3, sentence_id=8, annotator_id=person.id, label="correct")
     at = open_data(bridge)
-    assert "Its label stays, and still counts in retrains, comparisons, exports and the number of labels" in texts(at)
-    at.button(key="data_document_gone").click().run()
+    stays = (
+        "Its labelled pair stays, and still counts in retrains, comparisons, exports and the number of labelled pairs"
+    )
+    assert stays in texts(at)
+    at = at.button(key="data_document_gone").click().run()
+    assert [t.value for t in at.toast] == ["“A bridge” was deleted. Its labelled pair stays."]
     assert corpora.get_corpus(wb, TOWERS).labels == 1
     assert [q.positives for q in exports.load_labelled_questions(wb, TOWERS) if q.positives] == [1]
     assert not readiness.check_readiness(wb, TOWERS).incorrect and readiness.check_readiness(wb, TOWERS).correct == 1

@@ -76,6 +76,7 @@ def test_a_run_file_is_made_first_and_then_offered(wb, me):
     label(wb, me)
     at = open_data({"view": "labels"}).button(key="data_make_run").click().run()
     assert "Run file" in [b.proto.label for b in at.get("download_button")]
+    assert "the labelled sentences alone, as the version in use ranks them" in texts(at)
 
 
 def test_a_file_for_another_tool_is_made_anew_once_a_label_changes(wb, me):

@@ -20,6 +20,11 @@ from as2core.types import Progress
 IMPORT_TARGET = f"data_import_target_{TOWERS}"
 
 
+def test_the_import_asks_for_a_file_first(wb):
+    start = open_data({"view": "labels"}).button(key=f"data_import_{TOWERS}")
+    assert start.disabled and start.help == "Choose a file first"
+
+
 def import_file(name, content, *, into="A new corpus", split=None):
     at = open_data({"view": "labels"})
     if into:

@@ -125,6 +125,19 @@ def test_a_label_whose_words_are_nowhere_says_what_brings_it_back(wb, me, gone, 
     assert not [b for b in at.button if b.key in ("data_label_move", "data_labels_move_same")]
 
 
+def test_a_label_is_not_offered_to_a_sentence_that_its_giver_labelled_already(wb, me, gone, monkeypatch):
+    ingestion.ingest(wb, TOWERS, [("rules 2027.txt", b"The annual fee is 48 euros. It is due in May.")])
+    documents.delete_document(wb, gone.id)
+    heir = next(d for d in documents.list_documents(wb, TOWERS) if d.source == "rules 2027.txt")
+    there = documents.list_sentences(wb, heir.id)[0].id
+    annotation.give_label(wb, question_id=1, sentence_id=there, annotator_id=me.id, label="incorrect")
+    monkeypatch.setattr(page, "_draw_table", lambda view, key: [view.page[0]])
+    at = open_page("data", HERE | {"where": "gone"})
+    assert "The same sentence stands in **rules 2027**" in texts(at)
+    assert "You labelled that sentence incorrect already" in texts(at)
+    assert not [b for b in at.button if b.key in ("data_label_move", "data_labels_move_same")]
+
+
 def test_labels_of_another_corpus_are_not_asked_about(wb, ann, with_labels):
     """Back in the browser leads to the corpus before, while the dialog is open."""
     corpora.create_corpus(wb, "Others")

@@ -93,6 +93,17 @@ def test_how_many_can_be_expected_is_said_before_a_run(wb, more, text):
     assert text in texts(open_page("data", {"view": "proposals", "corpus": "Help"}))
 
 
+def test_after_a_run_it_is_said_how_many_more_can_be_expected(wb):
+    corpus = corpora.create_corpus(wb, "Help")
+    ingestion.ingest(wb, corpus.id, [("help.txt", b"The tower was finished in 1889. The bridge was finished in 1890.")])
+    job = queue.enqueue(wb, "propose", {"wanted": 1}, corpus_id=corpus.id)
+    with wb.write() as s:
+        row = s.get_one(Job, job.id)
+        row.state, row.result = "done", {"proposed": 1, "tried": 1}
+    shown = texts(open_page("data", {"view": "proposals", "corpus": "Help"}))
+    assert "At most 2 more of 2 sentences can be turned into a question." in shown
+
+
 def test_a_run_is_asked_for_and_can_be_stopped(wb, at):
     at.number_input(key="data_propose_wanted").set_value(5)
     at = at.button(key="data_propose").click().run()

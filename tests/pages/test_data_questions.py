@@ -77,7 +77,7 @@ def test_each_question_stands_with_its_origin_its_labels_and_its_queue(wb, at, m
     for text, description in views.items():
         assert text in shown and description.replace("\\", "") in shown
     assert views[TOWER].startswith("Typed on Ask · last asked ") and views[TOWER].endswith(
-        "1 label · in the label queue"
+        "1 labelled sentence · in the label queue"
     )
     assert views["Who built it?"].endswith("no labels · not in the label queue")
     assert "4 questions, last asked first" in shown
@@ -92,11 +92,11 @@ def test_labels_on_sentences_that_are_gone_are_told_from_the_others(wb, me):
     def describe_first():
         return describe(next(q for q in stored_questions.list_questions(wb, TOWERS, limit=9).page if q.id == 1))
 
-    assert "· 2 labels ·" in describe_first()
+    assert "· 2 labelled sentences ·" in describe_first()
     ingestion.ingest(wb, TOWERS, [("rules.txt", b"It is due in May. Fin.")])
-    assert "· 2 labels, 1 of them on a sentence that is gone ·" in describe_first()
+    assert "· 2 labelled sentences, 1 of them gone ·" in describe_first()
     ingestion.ingest(wb, TOWERS, [("rules.txt", b"Fin.")])
-    assert "· 2 labels, on sentences that are gone ·" in describe_first()
+    assert "· 2 labelled sentences, 2 of them gone ·" in describe_first()
 
 
 def test_questions_are_found_by_text_and_origin_and_the_address_says_so(wb, at, me):

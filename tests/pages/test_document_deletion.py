@@ -33,7 +33,9 @@ def test_the_selected_documents_are_deleted_after_a_confirmation_and_their_label
     assert "Select the documents to delete." in texts(at)
     select_rows(monkeypatch, [1, 2])
     at = at.run().button(key="data_documents_delete_selected").click().run()
-    assert "2 documents will be deleted from Towers: A bridge, gate. Their label stays" in texts(at).replace("*", "")
+    assert "2 documents will be deleted from Towers: A bridge, gate. Their labelled pair stays" in texts(at).replace(
+        "*", ""
+    )
     assert list_titles(wb) == ["The tower", "A bridge", "gate"]
     at = at.button(key="data_documents_delete_confirm").click().run()
     assert list_titles(wb) == ["The tower"]

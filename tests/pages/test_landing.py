@@ -61,7 +61,8 @@ def test_the_way_to_the_handbook_opens_once_it_is_read_and_its_steps_are_its_own
     add_shipped(wb, "starter")
     add_shipped(wb, "handbook")
     ensure_starter(wb)
-    assert open_page(query={"corpus": "starter"}).button(key="as2_tour_handbook").disabled
+    way = open_page(query={"corpus": "starter"}).button(key="as2_tour_handbook")
+    assert way.disabled and way.help == "The handbook is being read, which takes some seconds."
     ensure_handbook(wb)
     at = open_page(query={"corpus": "starter"})
     assert not at.button(key="as2_tour_handbook").disabled

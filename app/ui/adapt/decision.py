@@ -28,7 +28,6 @@ from app.versions.outcome import Change
 from app.versions.registry import VersionView
 from as2core.evaluation import Outcome
 from as2core.gate import GateFailed
-from as2core.messages import count
 
 CHOICE = "adapt_ignore_gates"
 _REFUSAL = "_adapt_refusal"  # of the session: a version, and why the last click on its card did not promote it
@@ -107,16 +106,17 @@ def _draw_offer(frame: Frame, version: VersionView, active: str) -> None:
 
 def _advise(name: str, active: str, change: Change) -> str:
     """What to do without a clear difference between the version and the one in use, which it was made from."""
-    these = f"these {count(change.questions, 'question')}" if change.questions else "the held-out questions"
+    these = f"these {change.questions:,} questions" if change.questions else "the held-out questions"
+    these, they = ("the one question", "that question") if change.questions == 1 else (these, "they")
     remedy = "label questions that it gets wrong."
     if change.is_full_before:
         return (
-            f"{active} ranks the correct sentences of {these} first already, so they cannot show a gain. "
+            f"{active} ranks the correct sentences of {these} first already, so {they} cannot show a gain. "
             f"Keep it, and {remedy}"
         )
     if change.is_full_after:
         return (
-            f"{name} ranks the correct sentences of {these} first, but too few of them changed to tell a gain from "
+            f"{name} ranks the correct sentences of {these} first, but too few questions changed to tell a gain from "
             f"chance. Keep {active}, and {remedy}"
         )
     return f"Without a clear difference, keep {active} and label more questions.{_explain_size(change)}"

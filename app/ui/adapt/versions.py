@@ -17,6 +17,7 @@ from app.versions import management, promotion, registry
 from app.versions.registry import Promotion, VersionView
 from app.workbench.workbench import Workbench
 from as2core.evaluation import Outcome
+from as2core.messages import count
 
 Colour = Literal["green", "gray", "blue", "orange"]
 BADGES: dict[str, tuple[Colour, str]] = {
@@ -160,6 +161,8 @@ def _describe_version(version: VersionView) -> str:
     if version.parent:
         parts.append(f"from {version.parent}")
     figures = [f"{name} {value:.3f}" for name, value in list(version.metrics.items())[:3]]
+    if figures and version.change and version.change.questions:
+        figures[-1] += f" on {count(version.change.questions, 'question')}"
     parts += [f"{claim}{', '.join(figures)}"] if version.is_imported and figures else figures
     if version.note:
         parts.append(version.note)
@@ -191,7 +194,12 @@ def draw_dialogs(frame: Frame) -> None:
         if kind != "use":
             _edit(frame, version)
             return
-        act = name_promotion(version, registry.find_active(frame.wb, version.kind))
+        active = registry.find_active(frame.wb, version.kind)
+        if active is not None and active.name == name:  # since the page with the button was drawn
+            _close()
+            st.toast(f"{plain(name)} is in use already.", icon=":material/check:")
+            return
+        act = name_promotion(version, active)
         title = f"Promote {plain(name)}" if act == "Promote" else act
         st.dialog(title, on_dismiss=_close)(_use)(frame, version, act)
 
@@ -240,6 +248,8 @@ def _use(frame: Frame, version: VersionView, act: str) -> None:
     if DIALOG not in st.session_state:  # the click has been answered: the page below is to be drawn again
         st.rerun()
     before = name_active(frame.wb, version.kind)
+    if before == version.name:  # the page says so, and closes the dialog
+        st.rerun()
     instead = f" instead of {plain(before)}" if before else ""
     answers = version.kind in registry.ANSWERING
     where = ", on every page and for all corpora, at once." if answers else f". {NOT_ANSWERING}"

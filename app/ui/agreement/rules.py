@@ -11,7 +11,7 @@ from app.labels.rules import Rules
 from app.ui.errors import guard
 from app.ui.page import Frame, announce
 from app.ui.session.unsaved import register_field
-from app.ui.text import format_percent, plain
+from app.ui.text import format_day, format_percent, plain
 from app.workbench import people
 from as2core.messages import count
 
@@ -113,7 +113,7 @@ def _draw_guidelines(frame: Frame) -> None:
 
 
 def _draw_version(version: GuidelineView, *, expanded: bool = False) -> None:
-    by = f" by {plain(version.by)}, {version.created:%Y-%m-%d}" if version.created else ""
+    by = f" by {plain(version.by)}, {format_day(version.created)}" if version.created else ""
     with st.expander(f"{version.name}{by}", expanded=expanded):
         st.markdown(version.text)
 

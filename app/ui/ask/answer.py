@@ -6,7 +6,7 @@ from app.ask.asking import Answer, AskView
 from app.ranking.retrieval import RetrievedSentence
 from app.ui import url
 from app.ui.ask.score_words import render_summary, render_words
-from app.ui.text import escape, format_percent, name_document, plain
+from app.ui.text import drop_announcement, escape, format_percent, name_document, plain
 from as2core.cascade.attribution import Attribution
 from as2core.messages import count
 
@@ -51,7 +51,8 @@ def render_percent(share: float) -> str:
 def render_context(candidate: RetrievedSentence, *, quiet: bool = False, attribution: Attribution | None = None) -> str:
     """The sentence marked between its neighbours, as HTML. `quiet` marks it without the accent; an attribution marks
     the words that carried its score, and sums them up below."""
-    around = [f'<span class="as2-near">{escape(t)}</span>' if t else "" for t in (candidate.before, candidate.after)]
+    neighbours = [drop_announcement(t, candidate.text) for t in (candidate.before, candidate.after)]
+    around = [f'<span class="as2-near">{escape(t)}</span>' if t else "" for t in neighbours]
     kind = "as2-mark as2-mark-quiet" if quiet or attribution else "as2-mark"
     sentence, summary = escape(candidate.text), ""
     if attribution:

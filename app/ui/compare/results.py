@@ -91,7 +91,7 @@ def _draw_intervals(results: Sequence[RankerResult], metric: str) -> None:
     st.altair_chart(build_interval_chart(results, metric=metric), width="stretch", key="compare_intervals",
                     height=38 * len(results) + 72,
                     alt=f"{metric} of every ranker with its 95 % bootstrap interval")  # fmt: skip
-    st.caption(f"{metric}: {MEANINGS[metric]}. Bars: 95 % bootstrap intervals over questions.")
+    st.caption(f"{metric}: {MEANINGS[metric]}. Bars: 95\u00a0% bootstrap intervals over questions.")
 
 
 def _draw_sweep(cascade: str, sweep: Sequence[RankerResult], metric: str, defaults: Collection[str]) -> None:

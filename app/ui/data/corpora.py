@@ -25,7 +25,7 @@ from app.ui.page import Frame, announce, forget_corpus, use_corpus
 from app.ui.scripts import scroll_to
 from app.ui.session import acts
 from app.ui.signin import fragment
-from app.ui.text import plain
+from app.ui.text import format_day, plain
 from app.ui.uploads import offer_upload
 from app.ui.wording import describe_vectors_of
 from app.workbench.workbench import Workbench
@@ -86,7 +86,7 @@ def _draw_row(frame: Frame, corpus: CorpusView) -> None:
         count(corpus.sentences, "sentence"),
         count(corpus.questions, "question"),
         count(corpus.labels, "labelled pair"),
-        f"created {corpus.created:%d %b %Y}",
+        f"created {format_day(corpus.created)}",
     )
     st.caption(" · ".join(parts))
     if corpus.vectors_done < corpus.vectors_total:
@@ -362,8 +362,8 @@ def _draw_changes(report: IngestView) -> None:
         st.caption(f":material/edit: Updated: {plain(name_some(report.updated_names))}.")
     if report.orphans:
         st.warning(
-            f"Labels whose sentence is gone: {report.orphans:,}. Exports and retrains still use them; a question with "
-            "no other label is back in the queue “Unlabelled”. You can move labels to the new wording.",
+            f"Labelled pairs whose sentence is gone: {report.orphans:,}. Exports and retrains still use them; a "
+            "question with no other label is back in the queue “Unlabelled”. You can move labels to the new wording.",
             icon=":material/label_off:",
         )
 
@@ -373,10 +373,12 @@ def _draw_gone_labels(frame: Frame, report: IngestView) -> None:
     another document."""
     movable = gone_labels.count_movable(frame) if report.added else 0
     if movable:
-        have = "1 label whose sentence was gone has it" if movable == 1 else (
-            f"{movable:,} labels whose sentences were gone have them"
+        where = "here again, in another document"
+        st.info(
+            f"1 label whose sentence was gone has it {where}: move it there." if movable == 1 else
+            f"{movable:,} labels whose sentences were gone have them {where}: move them there.",
+            icon=":material/move_down:",
         )  # fmt: skip
-        st.info(f"{have} here again, in another document: move them there.", icon=":material/move_down:")
     if movable or report.orphans:
         st.button("Show these labels", key="data_report_gone", icon=":material/label_off:", on_click=url.set_place,
                   kwargs={"view": "list", "where": "gone"})  # fmt: skip

@@ -93,16 +93,21 @@ def _describe_labels(labels: int, *, their: bool = False) -> str:
     if not labels:
         return f"None of {whose.lower()} sentences is labelled."
     is_one = labels == 1
-    start = f"{whose} label stays, and still counts" if is_one else f"{whose} {labels:,} labels stay, and still count"
     return (
-        f"{start} in retrains, comparisons, exports and the number of labels. Ask and Label no longer show "
-        f"{'it' if is_one else 'them'}, until you add the document{'s' if their else ''} again."
+        f"{_name_labels(labels, whose)}, and still count{'s' * is_one} in retrains, comparisons, exports and the "
+        f"number of labelled pairs. Ask and Label no longer show {'it' if is_one else 'them'}, until you add the "
+        f"document{'s' * their} again."
     )
+
+
+def _name_labels(labels: int, whose: str) -> str:
+    """`Its 3 labelled pairs stay`: several people may have labelled one."""
+    return f"{whose} labelled pair stays" if labels == 1 else f"{whose} {labels:,} labelled pairs stay"
 
 
 @guard
 def _delete(frame: Frame, document: DocumentView, labels: int) -> None:
     documents.delete_document(frame.wb, document.id, by=frame.annotator.id)
     url.put(doc=None)
-    rest = f" Its labels ({labels:,}) stay." if labels else ""
+    rest = f" {_name_labels(labels, 'Its')}." if labels else ""
     st.toast(f"“{plain(document.title or document.external_id)}” was deleted.{rest}", icon=":material/delete:")

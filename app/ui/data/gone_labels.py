@@ -30,10 +30,16 @@ def _can_move(frame: Frame, record: LabelRecord) -> bool:
 
 
 def find_movable(frame: Frame, records: Sequence[LabelRecord]) -> tuple[list[LabelRecord], Mapping[int, Successor]]:
-    """Those whose sentence stands elsewhere in the same words, and where, by the sentence's id."""
+    """Those whose sentence stands elsewhere in the same words, where their giver has not labelled it yet; and where, by
+    the sentence's id."""
     orphans = [r for r in records if r.is_gone and _can_move(frame, r)]
     same = successors.find_same_sentences(frame.wb, frame.corpus.id, {r.sentence_id for r in orphans})
-    return [r for r in orphans if r.sentence_id in same], same
+    others = label_list.find_labels_there(frame.wb, orphans, _get_targets(same))
+    return [r for r in orphans if r.sentence_id in same and r not in others], same
+
+
+def _get_targets(new: Mapping[int, Successor]) -> dict[int, int]:
+    return {i: successor.sentence_id for i, successor in new.items()}
 
 
 def count_movable(frame: Frame) -> int:
@@ -74,7 +80,15 @@ def draw_successor(frame: Frame, record: LabelRecord, records: Sequence[LabelRec
         icon=":material/label_off:",
     )
     of_pair = (r for r in records if (r.question_id, r.sentence_id) == (record.question_id, record.sentence_id))
-    movable = [r for r in of_pair if _can_move(frame, r)]
+    own = [r for r in of_pair if _can_move(frame, r)]
+    others = label_list.find_labels_there(frame.wb, own, {record.sentence_id: new.sentence_id})
+    if record in others:
+        who = "You" if record.annotator_id == frame.annotator.id else plain(record.annotator)
+        st.caption(
+            f"{who} labelled that sentence {others[record]} already, so this label cannot be "
+            "moved there. Withdraw it if it is no longer needed."
+        )
+    movable = [r for r in own if r not in others]
     if not movable:
         return
     why, those = frame.explain_refusal(label_list.MOVE), "the label" if len(movable) == 1 else f"{len(movable)} labels"
@@ -90,7 +104,7 @@ def _name_givers(records: Sequence[LabelRecord]) -> str:
 
 @guard
 def _move(frame: Frame, records: Sequence[LabelRecord], new: Mapping[int, Successor]) -> None:
-    targets = {i: successor.sentence_id for i, successor in new.items()}
+    targets = _get_targets(new)
     version = guidelines.read_guidelines(frame.wb, frame.corpus.id).version
     display = Presentation(scores_visible=False, queue=OWN, guideline=version)
     by = frame.annotator.id

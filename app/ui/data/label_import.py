@@ -116,7 +116,8 @@ def draw(frame: Frame) -> None:
     choices = _draw_choices(frame)
     key = f"data_import_{corpus.id if corpus else 0}"  # a click meant for a corpus deleted meanwhile has no effect
     is_closed = bool(why) or file is None
-    is_clicked = st.button("Import", type="primary", disabled=is_closed, icon=":material/input:", key=key, help=why)
+    is_clicked = st.button("Import", type="primary", disabled=is_closed, icon=":material/input:", key=key,
+                           help=why or ("Choose a file first" if file is None else None))  # fmt: skip
     with messages:
         _await_end()
         _draw_interruption()

@@ -51,9 +51,8 @@ def _draw_start(frame: Frame, job: JobView | None) -> None:
                   on_click=_start, args=(frame,))  # fmt: skip
     is_exhausted = job is not None and job.state == "done" and "sentences" in job.result  # it says why
     if frame.corpus.sentences <= proposals.MAX_COUNTED_SENTENCES and not is_exhausted:
-        st.caption(
-            _describe_limit(proposals.count_suitable_sentences(frame.wb, frame.corpus.id), frame.corpus.sentences)
-        )
+        suitable = proposals.count_suitable_sentences(frame.wb, frame.corpus.id)
+        st.caption(_describe_limit(suitable, frame.corpus.sentences, is_rest=job is not None))
     if job is None:
         return
     if job.state == "done":
@@ -62,8 +61,9 @@ def _draw_start(frame: Frame, job: JobView | None) -> None:
         st.error(plain(job.error), icon=":material/error:")
 
 
-def _describe_limit(suitable: int, sentences: int) -> str:
-    share = f"At most {suitable:,}" if suitable else "None"
+def _describe_limit(suitable: int, sentences: int, *, is_rest: bool) -> str:
+    """`is_rest`: those with a proposal are not among the suitable ones."""
+    share = f"At most {suitable:,}{' more' * is_rest}" if suitable else "No more" if is_rest else "None"
     return f"{share} of {count(sentences, 'sentence')} can be turned into a question."
 
 

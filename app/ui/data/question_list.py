@@ -100,16 +100,13 @@ def _draw_question(frame: Frame, question: QuestionView) -> None:
 
 
 def describe(question: QuestionView) -> str:
-    """`Typed on Ask · last asked 24 Nov 2026, 14:05 UTC · 3 labels · in the label queue`."""
+    """`Typed on Ask · last asked 24 Nov 2026, 14:05 UTC · 3 labelled sentences · in the label queue`."""
     parts = [ORIGINS.get(question.origin, question.origin.capitalize())]
     if question.asked_at:
         parts.append(f"last asked {format_time(question.asked_at)}")
-    parts.append(count(question.labels, "label") if question.labels else "no labels")
+    parts.append(count(question.labels, "labelled sentence") if question.labels else "no labels")
     if question.orphans:
-        where = "a sentence that is gone" if question.orphans == 1 else "sentences that are gone"
-        parts[-1] += (
-            f", {question.orphans:,} of them on {where}" if question.orphans < question.labels else f", on {where}"
-        )
+        parts[-1] += f", {question.orphans:,} of them gone" if question.labels > 1 else ", which is gone"
     parts.append("in the label queue" if question.queued else "not in the label queue")
     return plain(" · ".join(parts))
 

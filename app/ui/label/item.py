@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.labels.items import QuestionItem, QueueItem
 from app.labels.queues import DECIDE, QUEUES
-from app.ui.text import escape, name_document, shorten
+from app.ui.text import drop_announcement, escape, name_document, shorten
 
 MAX_QUESTION_CHARS = 200  # of a question above what is labelled for it
 _CSS = Path(__file__).with_name("label.css")
@@ -23,7 +23,7 @@ def render_tag(label: str) -> str:
 
 def show_context(source: str, before: str, text: str, after: str) -> str:
     """A sentence marked between its neighbours, below its `source`, as HTML."""
-    near = [f'<span class="near">{escape(neighbour)}</span>' for neighbour in (before, after)]
+    near = [f'<span class="near">{escape(drop_announcement(t, text))}</span>' for t in (before, after)]
     line = f'<p class="source">{escape(source)}</p>'
     return f'{line}<p class="context" dir="auto">{near[0]} <mark>{escape(text)}</mark> {near[1]}</p>'
 

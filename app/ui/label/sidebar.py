@@ -43,7 +43,7 @@ def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
         if queue == UNLABELLED:
             left = ("Questions left in this queue", progress.remaining, "Those that still need a label")
         draw_figures((left,), name="as2-left")
-    st.markdown("**Labels in this corpus**")
+    st.markdown("**Labelled pairs in this corpus**")
     rows = (
         ("Mine today", progress.today, "Your labels since midnight, in all queues of this corpus"),
         ("Mine", progress.mine, f"Sentences labelled by {name}, in all queues of this corpus"),

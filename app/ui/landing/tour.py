@@ -65,8 +65,9 @@ def _draw_handbook(wb: Workbench) -> None:
     is_pending = shipped.is_being_read(wb, HANDBOOK)
     if is_pending or find_state(wb, HANDBOOK) is ShippedState.READY:
         st.button("Take the three steps on the handbook", key="as2_tour_handbook", icon=":material/menu_book:",
-                  help="The shipped version knows the questions of the starter corpus, so a retrain brings little "
-                  "here. The handbook of an invented company shows what labels bring.",
+                  help="The handbook is being read, which takes some seconds." if is_pending else
+                  "The shipped version knows the questions of the starter corpus, so a retrain brings little here. The "
+                  "handbook of an invented company shows what labels bring.",
                   disabled=is_pending, on_click=use_corpus, args=(HANDBOOK,))  # fmt: skip
     if is_pending:
         shipped.await_reading(wb, HANDBOOK)

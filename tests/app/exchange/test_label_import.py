@@ -231,9 +231,13 @@ def test_the_first_sentence_of_a_section_is_found_without_its_heading(wb):
 def test_qrels_of_a_question_the_corpus_does_not_have_are_reported_by_line(wb, towers):
     with pytest.raises(BadSetting, match="choose the corpus"):
         import_new(wb, "x.qrels", "q1 0 tower-0 1\n")
-    done = import_labels(wb, towers.id, "x.qrels", b"q1 0 tower-0 1\n")
+    done = import_labels(wb, towers.id, "x.qrels", b"q1 0 tower-0 1\nq1 0 tower-1 0\n")
     assert done.new == 0
-    assert done.malformed == ((1, "question 'q1' is not in this corpus, and the file does not hold its text"),)
+    reason = (
+        "question 'q1' is not in this corpus, and the file does not hold its text: use the ids of an export of this "
+        "corpus, or a table with the texts"
+    )
+    assert done.malformed == ((1, reason), (2, reason))  # each line that is left out
 
 
 def test_candidates_without_a_text_are_counted_and_never_land_on_a_sentence_of_that_id(wb):

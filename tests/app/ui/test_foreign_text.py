@@ -11,9 +11,32 @@ from app.ranking.retrieval import RetrievedSentence
 from app.ui import errors
 from app.ui.ask.answer import render_context
 from app.ui.label import rows
+from app.ui.label.item import show_context
 from app.ui.label.list_desk import ListDesk
-from app.ui.text import WORD_JOINER, escape, plain, shorten
+from app.ui.text import WORD_JOINER, drop_announcement, escape, plain, shorten
 from as2core.errors import As2Error
+
+
+@pytest.mark.parametrize(
+    ("neighbour", "rest"),
+    [
+        ("Split a commit apart: First, reset it.", "First, reset it."),
+        ("Split a commit: First, reset it.", "Split a commit: First, reset it."),
+        ("Another thing: First, reset it.", "Another thing: First, reset it."),
+        ("Split a commit apart: Step: one | Command: reset", "Split a commit apart: Step: one | Command: reset"),
+        ("", ""),
+    ],
+)
+def test_what_announces_a_sentence_is_not_repeated_before_its_neighbours(neighbour, rest):
+    text = "Split a commit apart: Now add the rest."
+    assert drop_announcement(neighbour, text) == rest
+    assert f'<span class="near">{rest}</span>' in show_context("git", neighbour, text, "")
+    answer = render_context(RetrievedSentence(1, text, "git", 1, 2, neighbour, "", 1))
+    assert (f'<span class="as2-near">{rest}</span>' in answer) is bool(rest)
+
+
+def test_a_short_word_before_two_sentences_stays():
+    assert drop_announcement("Note: It is hot.", "Note: It is wet.") == "Note: It is hot."
 
 
 def test_markup_is_escaped_for_html():

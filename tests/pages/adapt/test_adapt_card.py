@@ -185,7 +185,12 @@ def test_a_card_of_few_questions_says_how_many_tell(wb):
     [
         (1.0, 1.0, 0, NOTHING_LEFT),
         (1.0, 0.98, 0, NOTHING_LEFT),
-        (0.97, 1.0, 2, "starter-3 ranks the correct sentences of these 9 questions first, but too few of them changed"),
+        (
+            0.97,
+            1.0,
+            2,
+            "starter-3 ranks the correct sentences of these 9 questions first, but too few questions changed",
+        ),
         (0.7, 0.75, 2, "Without a clear difference, keep cascade and label more questions."),
     ],
 )
@@ -200,6 +205,15 @@ def test_where_nothing_is_left_to_gain_the_card_sends_to_questions_that_are_answ
     [link] = [x.proto for x in at.get("page_link") if "Label" in x.proto.label and "queue=" in x.proto.query_string]
     is_full = 1.0 in (before, after)
     assert ("queue=disagree" in link.query_string) == is_full and ("Fewer than 20" in texts(at)) != is_full
+
+
+def test_the_advice_on_one_question_is_in_the_singular(wb):
+    paired = stored.retrain_result(wins=0, losses=0, difference=0.0)["paired"] | {"ties": 1}
+    change_version(wb, "starter-3", metrics={"AP": 1.0, "before AP": 1.0, "paired": paired})
+    advice = (
+        "cascade ranks the correct sentences of the one question first already, so that question cannot show a gain."
+    )
+    assert advice in texts(open_adapt({"version": "starter-3"}))
 
 
 def make_report(ap, *, first_correct, changes=(0.0,) * 9):

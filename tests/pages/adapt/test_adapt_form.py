@@ -31,7 +31,9 @@ def test_too_few_labels_are_said_and_block_the_start(wb):
     label(wb, 1, 1, "correct")
     at = open_adapt({"corpus": "Towers"})
     assert ["No sentence is labelled incorrect" in i.value for i in at.info] == [True]
-    assert at.button(key="adapt_start").disabled and not at.error  # labels are missing, nothing is wrong
+    start = at.button(key="adapt_start")
+    assert start.disabled and not at.error  # labels are missing, nothing is wrong
+    assert "No sentence is labelled incorrect" in start.help
 
 
 def test_the_form_says_how_long_a_retrain_takes_and_later_what_the_last_one_took(wb, monkeypatch):

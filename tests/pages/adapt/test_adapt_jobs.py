@@ -32,6 +32,7 @@ def test_a_retrain_that_only_copies_still_check_can_be_finished_without_them(wb)
         job_rows.add_event(s, job, {"kind": COPIES, "message": "now checked on training questions, too"}, wb.clock())
     at = at.run()
     at = at.button(key="adapt_finish").click().run()
+    assert [p.proto.text for p in at.get("progress")] == ["Ending the check …"]  # it may take a step yet
     assert not RetrainSettings.from_json(read_settings(wb)).copies
     assert not [b for b in at.button if b.key == "adapt_finish"]
     assert stored.jobs(wb)[-1].state == "running" and not stored.jobs(wb)[-1].cancelling

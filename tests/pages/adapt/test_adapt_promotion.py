@@ -100,6 +100,20 @@ def test_a_version_that_misses_a_gate_is_promoted_only_after_a_choice_and_with_a
     )
 
 
+def test_what_another_tab_has_promoted_is_not_offered_in_place_of_itself(wb):
+    at = open_adapt()
+    promotion.promote(wb, "starter-3")
+    at = at.button(key=f"adapt_use_{THIRD}").click().run()
+    assert "starter-3 is in use already." in [t.value for t in at.toast]
+    assert "adapt_use_confirm" not in [b.key for b in at.button]
+    promotion.promote(wb, "starter-2")
+    assert "adapt_use_confirm" not in [b.key for b in at.run().button]  # the click is answered
+    at = at.button(key=f"adapt_use_{THIRD}").click().run()
+    promotion.promote(wb, "starter-3")  # while the dialog is open
+    at = at.text_input(key="adapt_use_reason").input("a demo").run()
+    assert "in use instead of" not in texts(at) and "starter-3 is in use already." in [t.value for t in at.toast]
+
+
 def test_the_dialog_too_asks_before_a_gate_is_passed_over(wb):
     put_gate(wb, 1.0)
     at = open_adapt().button(key=f"adapt_use_{THIRD}").click().run()

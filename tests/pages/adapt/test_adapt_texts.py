@@ -7,6 +7,7 @@ import pytest
 from app.adapt.report import LabelCounts, RetrainReport
 from app.ui import job as adapt_job
 from app.ui import wording
+from app.ui.adapt.card.figures import describe_baselines
 from app.ui.adapt.card.training import describe_training
 from as2core.metrics import PairedTest
 
@@ -18,6 +19,20 @@ def test_the_paired_test_is_described_without_its_vocabulary():
         "12 questions better, 3 worse, 20 the same. AP changed by +0.040 (95 %: +0.010 to +0.070). "
         "This is more than chance (p\u00a0=\u00a00.03)."
     )
+
+
+def test_one_question_is_not_spoken_of_as_many():
+    one = PairedTest(0.0, 0.0, 0.0, 1.0, 0, 0, 1)
+    assert wording.describe_test(one) == "No question became better or worse: AP is the same on the one question."
+    many = replace(one, ties=9)
+    assert wording.describe_test(many) == "No question became better or worse: AP is the same on each of 9 questions."
+
+
+def test_an_interval_that_is_from_no_resampling_is_not_said_to_be():
+    report = RetrainReport("spring", {"AP": 0.7}, {"AP": 0.8}, PAIRED)
+    assert "from resampling the questions." in describe_baselines(report)
+    constant = replace(report, after={"AP": 1.0})
+    assert "; where all of them have the same value, by Wilson's method." in describe_baselines(constant)
 
 
 @pytest.mark.parametrize(
@@ -64,8 +79,11 @@ def test_what_a_version_was_made_from_is_one_sentence():
         "Snapshot of the labels: 340a832e9fc9"
     )
     assert facts() == ""
+    assert facts(labels=LabelCounts(questions=7, skipped_questions=1)) == (
+        "Trained on 6 of 7 questions (the other has labels of one kind only)."
+    )
     assert facts(labels=LabelCounts(questions=12, skipped_questions=3, origins={"asked": 12})) == (
-        "Trained on 9 questions (12 typed; 3 of the 12 are left out, with labels of one kind only)."
+        "Trained on 9 of 12 questions (12 typed; the other 3 have labels of one kind only)."
     )
 
 

@@ -120,6 +120,12 @@ def test_a_long_chain_of_versions_leaves_room_for_their_names(wb):
     assert lines == [f"{'↳ ' * arrows}**week-{n}**" for n, arrows in enumerate((1, 2, 3, 3, 3), 1)]
 
 
+def test_the_figures_in_the_list_say_on_how_many_questions_they_are(wb):
+    paired = stored.retrain_result(wins=0, losses=0, difference=0.0)["paired"] | {"ties": 1}
+    change_version(wb, "starter-3", metrics={"AP": 1.0, "RR": 1.0, "P@1": 1.0, "before AP": 1.0, "paired": paired})
+    assert "1.000 on 1 question · first labels" in texts(open_adapt())
+
+
 def test_a_version_that_nobody_measured_says_so_beside_its_promotion(wb):
     stored.put_version(wb, "brought", metrics={})
     at = open_adapt({"version": "brought"})

@@ -23,6 +23,7 @@ def test_a_pair_that_people_disagree_on_is_counted_wherever_labels_are(wb, me, a
     label(wb, ann, FIRST, "incorrect")
     at = open_label()
     assert "By everyone: 0 correct, 1 incorrect, 0 unsure, 1 disputed, on 1 question." in texts(at)
+    assert "Labelled pairs in this corpus" in texts(at)  # of three labels
     assert "<small>Everyone’s</small><b>2</b>" in markup(at)
     assert "<small>Labelled pairs</small><b>2</b>" in markup(open_page("adapt"))
 

@@ -59,7 +59,9 @@ def draw_metrics(report: RetrainReport) -> None:
 
 def describe_baselines(report: RetrainReport) -> str:
     """What the columns beside before and after are, and whether the version is better."""
-    texts = ["In small print: the 95 % interval, from resampling the questions."]
+    is_constant = any(value in (0, 1) for value in (*report.before.values(), *report.after.values()))
+    wilson = "; where all of them have the same value, by Wilson's method" if is_constant else ""
+    texts = [f"In small print: the 95 % interval, from resampling the questions{wilson}."]
     for baseline in report.baselines:
         heading, explanation, _ = BASELINES[baseline.name]
         if baseline.metrics != report.before or baseline.name != SHIPPED:

@@ -35,7 +35,7 @@ def draw_questions(report: RetrainReport, hidden: HiddenLabels, find_example: Fi
         _draw_list("Better", [q for q in questions if q.change > 0], hidden, "No question improved.")
     with right:
         _draw_list("Worse", [q for q in questions if q.change < 0], hidden, "No question got worse.")
-    title = f"All {count_questions(report)}"
+    title = f"{'The' if len(report.per_question) == 1 else 'All'} {count_questions(report)}"
     with st.expander(title, icon=":material/list:", key="adapt_all_questions"):
         number = st.column_config.NumberColumn(format="%.3f", width="small")
         st.dataframe(

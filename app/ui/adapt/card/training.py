@@ -47,10 +47,12 @@ def _describe_questions(report: RetrainReport) -> str:
     n, parts = report.labels, []
     if n.questions:
         origins = ", ".join(f"{k:,} {ORIGINS.get(origin, origin)}" for origin, k in n.origins.items())
-        are = "is" if n.skipped_questions == 1 else "are"
-        rest = f"{n.skipped_questions:,} of the {n.questions:,} {are} left out, with labels of one kind only"
-        inside = "; ".join(filter(None, (origins, _describe_label_counts(n), rest if n.skipped_questions else "")))
-        useful = count(n.useful_questions, "question")
+        rest, useful = "", count(n.useful_questions, "question")
+        if n.skipped_questions:
+            others = "other has" if n.skipped_questions == 1 else f"other {n.skipped_questions:,} have"
+            rest = f"the {others} labels of one kind only"
+            useful = f"{n.useful_questions:,} of {count(n.questions, 'question')}"
+        inside = "; ".join(filter(None, (origins, _describe_label_counts(n), rest)))
         parts.append(f"Trained on {useful}" + (f" ({inside})" if inside else ""))
     if n.dev_questions:
         parts.append(count(n.dev_questions, "validation question"))

@@ -162,10 +162,12 @@ def test_after_enough_correct_labels_the_held_out_questions_lack_incorrect_ones(
 
 
 def test_questions_with_correct_sentences_only_are_warned_of(wb):
-    _, ready = readiness_of(wb, made_up(8) + relabel(made_up(2, seed=9, prefix="only"), 1))
+    only = relabel(made_up(2, seed=9, prefix="only"), 1)
+    _, ready = readiness_of(wb, made_up(8) + only)
     assert ready.is_ready
     [warning] = [w for w in ready.warnings if w.startswith("2 questions are labelled with correct sentences only")]
-    assert "no other was ranked that could count as incorrect" in warning and "label an incorrect one" in warning
+    assert "no other was ranked that could count as incorrect" in warning and "label an incorrect one: “" in warning
+    assert all(f"“{q.text}”" in warning for q in only)  # or nobody could tell which to ask
 
 
 def test_questions_with_incorrect_sentences_only_have_one_figure_wherever_it_stands(wb):
