@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from html import escape as escape
 
-from as2core.data.table_cells import CELL_END
-
 from as2core import messages
+from as2core.documents.table_cells import CELL_END
 from as2core.messages import HYPHEN, MINUS
 
 _MARKUP = re.compile(r"([\\`*_\[\]<>$:~#|!&^=@{}])")
