@@ -143,7 +143,7 @@ class ParserProcess:
 
 
 def _start() -> "subprocess.Popen[bytes]":
-    root = str(Path(__file__).resolve().parents[2])
+    root = str(Path(__file__).resolve().parents[1])
     path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
     return subprocess.Popen(
         [sys.executable, "-m", "as2core.parser_process"],

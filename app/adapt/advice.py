@@ -159,8 +159,8 @@ def _warn_of_only_correct(parts: Split, *, is_presumed: bool) -> str:
     unranked = ", and no other was ranked that could count as incorrect" if is_presumed else ""
     remedy = "Ask it on Ask, which ranks others" if only_correct == 1 else "Ask them on Ask, which ranks others"
     return (
-        f"{_are(only_correct)} labelled with correct sentences only{unranked}: there is nothing to learn the "
-        f"difference from. {remedy}, or label an incorrect one: {names}."
+        f"{_are(only_correct)} labelled with correct sentences only ({names}){unranked}: there is nothing to "
+        f"learn the difference from. {remedy}, or label an incorrect one."
     )
 
 

@@ -1,13 +1,16 @@
 """Documents that keep a parser busy, kill it, or are fine."""
 
+import os
 import threading
 import time
 from contextlib import closing
+from pathlib import Path
 
 import psutil
 import pytest
 from workbook_files import SHEET, change_part, make_book
 
+import as2core
 from as2core.data.label_files.sheets import write_table
 from as2core.documents.reading import parse_single
 from as2core.errors import UnreadableFile
@@ -37,6 +40,12 @@ def test_a_document_is_parsed_as_in_this_process(parser):
         (".eml", b"From: Ann\nSubject: Hours\n\nIt is open.\n\n> Are you open?\n"),
     ):
         assert parser.parse("a/b\ud800", suffix, content) == parse_single("a/b\ud800", suffix, content)
+
+
+def test_the_process_finds_the_package_of_this_process_first(parser):
+    parser.parse("a", ".md", b"Some text.")
+    first = find_child(parser).environ()["PYTHONPATH"].split(os.pathsep)[0]
+    assert Path(first) / "as2core" == Path(as2core.__file__).parent
 
 
 def test_one_process_serves_many_documents(parser):

@@ -140,7 +140,7 @@ def draw_start(frame: Frame, view: Readiness) -> None:
     _draw_settings(_list_bases(frame.wb))
     if view.expectation:
         st.info(plain(view.expectation), icon=":material/school:")
-    active = f"A retrain of this corpus is under way (job {own.id})." if own is not None else ""
+    notice = f"A retrain of this corpus is under way (job {own.id})." if own is not None else ""
     st.button(
         "Retrain from labels",
         type="primary",
@@ -150,12 +150,12 @@ def draw_start(frame: Frame, view: Readiness) -> None:
         on_click=_start,
         args=(frame,),
         help=why
-        or active
+        or notice
         or plain(" ".join(view.problems))
         or "Runs in the background: you can go on working, or close the page.",
     )
     if own is not None:
-        st.caption(active)  # it may be paused without a new drawing
+        st.caption(notice)  # it may be paused without a new drawing
     elif view.is_ready:
         if ahead := min((j for j in under_way if not is_paused(j)), key=lambda j: j.state != "running", default=None):
             st.caption(f"Job {ahead.id} retrains from another corpus: this one starts when it has ended.")

@@ -166,7 +166,7 @@ def test_questions_with_correct_sentences_only_are_warned_of(wb):
     _, ready = readiness_of(wb, made_up(8) + only)
     assert ready.is_ready
     [warning] = [w for w in ready.warnings if w.startswith("2 questions are labelled with correct sentences only")]
-    assert "no other was ranked that could count as incorrect" in warning and "label an incorrect one: “" in warning
+    assert "no other was ranked that could count as incorrect" in warning and "sentences only (“" in warning
     assert all(f"“{q.text}”" in warning for q in only)  # or nobody could tell which to ask
 
 
