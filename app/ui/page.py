@@ -42,7 +42,6 @@ log = logging.getLogger(__name__)
 
 _NO_CORPUS = "There is no corpus called “{}” here."
 _READING_STARTER = "Reading the starter corpus, which comes with the program"
-_READING_MESSAGE = "The corpus “{}” is being read. It opens in a moment."
 _CORPUS_BOX, _MODEL_BOX = "as2_corpus", "as2_model"  # keys in the side bar
 _CORPUS = "_as2_corpus"  # of the session: the name of the corpus that the last run showed
 _REQUEST = "_as2_use"  # of the session: the name of the corpus that the next run is to show
@@ -150,9 +149,7 @@ def open_page(
 def draw_missing(frame: Frame) -> None:
     """Say that `frame.missing` is not here, and offer the corpus that stands in for it."""
     wb, name, instead = frame.wb, frame.missing, frame.corpus.name
-    if shipped.is_being_read(wb, name):
-        st.info(_READING_MESSAGE.format(plain(name)), icon=":material/hourglass_top:")
-        shipped.await_reading(wb, name)
+    if shipped.draw_reading(wb, name):
         return
     failure = plain(shipped.explain_failure(wb, name))
     st.warning(failure or _NO_CORPUS.format(plain(name)), icon=":material/folder_off:")
@@ -250,7 +247,7 @@ def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:
     target = request if request in by_name else target
     absent = _get_missing(_CORPUS_BOX) or target
     is_late = absent not in by_name and shipped.is_being_read(wb, absent)
-    _report_missing(_CORPUS_BOX, target, by_name, _READING_MESSAGE if is_late else _NO_CORPUS)
+    _report_missing(_CORPUS_BOX, target, by_name, shipped.READING_MESSAGE if is_late else _NO_CORPUS)
     index = names.index(target) if target in by_name else 0
     if request in by_name or (current is not None and (is_followed or current not in by_name)):
         state[_CORPUS_BOX] = request if request in by_name else names[index]

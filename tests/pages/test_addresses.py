@@ -9,10 +9,12 @@ from streamlit.runtime.scriptrunner import StopException
 from streamlit.testing.v1 import AppTest
 
 from app.corpora import corpora
+from app.exchange.starter import UNFINISHED
 from app.labels import rules
 from app.ui import page
 from app.versions import promotion
 from app.workbench.settings import Settings
+from db.models import Corpus
 
 
 @pytest.mark.parametrize("job", ["77", "of another kind", "²", "9" * 30, "-1", "new"])
@@ -84,6 +86,19 @@ def test_a_shipped_corpus_asked_for_while_it_is_being_read_opens_by_itself(wb, t
     at = at.run()
     assert at.selectbox(key="as2_corpus").value == corpora.HANDBOOK
     assert not at.info and "being read. It opens" not in texts(at)
+
+
+@pytest.mark.parametrize("page, address", [("ask", {}), ("ask", {"q": "who"}), ("data", {"view": "documents"})])
+def test_a_shipped_corpus_whose_documents_are_still_being_read_does_not_ask_for_any(
+    wb, tmp_path, monkeypatch, page, address
+):
+    (tmp_path / corpora.HANDBOOK / "articles").mkdir(parents=True)
+    monkeypatch.setattr(Settings, "shipped_dir", lambda self, name: tmp_path / name)
+    made = corpora.create_corpus(wb, corpora.HANDBOOK)
+    with wb.write() as s:
+        s.get_one(Corpus, made.id).digest = UNFINISHED
+    at = open_page(page, {"corpus": corpora.HANDBOOK, **address})
+    assert "The corpus “handbook” is being read" in texts(at) and "no documents yet" not in texts(at)
 
 
 def test_every_run_tells_the_corpus_for_a_browser_that_never_drew_an_earlier_one(wb, monkeypatch, caplog):

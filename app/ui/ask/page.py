@@ -34,6 +34,7 @@ from app.ui.ask.score_words import draw_toggle, load_attribution
 from app.ui.label.buttons import draw_label_buttons
 from app.ui.landing import tour
 from app.ui.landing.miniature import draw_cascade_miniature
+from app.ui.landing.shipped import draw_reading
 from app.ui.page import Frame
 from app.ui.session.unsaved import register_field
 from app.ui.signin import fragment
@@ -62,7 +63,7 @@ def draw(frame: Frame, question: str) -> None:
     if not question:
         _draw_start(frame)
     elif frame.corpus.documents == 0:
-        _draw_empty_corpus()
+        _draw_empty_corpus(frame)
     else:
         _draw_question(AskPage(frame, question, st.container(), st.empty()))
 
@@ -104,7 +105,9 @@ def _draw_start(frame: Frame) -> None:
     draw_history(frame, besides=examples.questions)
 
 
-def _draw_empty_corpus() -> None:
+def _draw_empty_corpus(frame: Frame) -> None:
+    if draw_reading(frame.wb, frame.corpus.name):
+        return
     st.info("This corpus has no documents yet. Add some first.", icon=":material/upload_file:")
     navigation.to("data", "Add documents")
 
@@ -115,7 +118,7 @@ def _draw_examples(frame: Frame, examples: Examples) -> None:
             st.caption("These documents come with the program.", width="content")
             navigation.to("data", "Use my own documents", icon=":material/upload_file:", view="corpora")
     if frame.corpus.documents == 0:
-        _draw_empty_corpus()
+        _draw_empty_corpus(frame)
     elif not examples.questions:
         st.caption("Type a question about the documents and press Enter.")
     for title, texts, key in (

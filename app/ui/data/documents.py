@@ -12,6 +12,7 @@ from app.corpora import documents
 from app.corpora.documents import DocumentView, SentenceView
 from app.ui import navigation, url
 from app.ui.data import document_deletion
+from app.ui.landing.shipped import draw_reading
 from app.ui.page import Frame
 from app.ui.scripts import scroll_to
 from app.ui.text import escape, plain, shorten
@@ -30,6 +31,8 @@ def draw(frame: Frame) -> None:
     draw_way_back(frame)
     corpus = frame.corpus
     if not corpus.documents:
+        if draw_reading(frame.wb, corpus.name):
+            return
         st.info("This corpus has no documents yet. Add some under Corpora.", icon=":material/upload_file:")
         return
     st.html(_CSS)

@@ -9,8 +9,11 @@ from app.exchange import starter
 from app.exchange.starter import ShippedState, find_state
 from app.ui.job import WAIT_SECONDS
 from app.ui.signin import fragment
+from app.ui.text import plain
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error
+
+READING_MESSAGE = "The corpus “{}” is being read. It opens in a moment."
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +43,15 @@ def explain_failure(wb: Workbench, name: str) -> str:
     if reason is None or find_state(wb, name) is not ShippedState.PENDING:
         return ""
     return f"The corpus {name} could not be read: {reason.rstrip('.')}. To try again, load it on Data, under Corpora."
+
+
+def draw_reading(wb: Workbench, name: str) -> bool:
+    """Say that a shipped corpus is still being read, and open it once it is; False where it is not."""
+    if not is_being_read(wb, name):
+        return False
+    st.info(READING_MESSAGE.format(plain(name)), icon=":material/hourglass_top:")
+    await_reading(wb, name)
+    return True
 
 
 @fragment(run_every=WAIT_SECONDS)
