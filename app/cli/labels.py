@@ -10,8 +10,8 @@ from app.cli.context import CorpusName, find_corpus, workbench
 from as2core.commands.options import JsonFlag
 from as2core.commands.outputs import check_outputs, is_dash
 from as2core.errors import UnreadableFile
-from as2core.files import replace_file
 from as2core.messages import count
+from as2core.system.files import replace_file
 from as2core.terminal import echo, ignore_closed_pipe, print_json, print_note, show_progress
 
 if TYPE_CHECKING:
