@@ -16,7 +16,7 @@ from app.ui.uploads import UploadGuard
 from app.workbench.models import import_libraries
 from app.workbench.parent_process import end_with_parent
 from app.workbench.settings import get_settings
-from as2core.hosts import ANY_ADDRESS, HostGuard, parse_hosts
+from as2core.system.hosts import ANY_ADDRESS, HostGuard, parse_hosts
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ from app.workbench.models import LoadedModels, ModelProvider
 from app.workbench.people import note_login
 from app.workbench.settings import Settings, get_settings
 from app.workbench.workbench import DatabaseTrouble, Rename, Workbench, translate_errors, utc_now
-from as2core.telemetry import remove_queue
+from as2core.system.telemetry import remove_queue
 from db.session import Database, open_database
 
 __all__ = ["DatabaseTrouble", "Workbench", "open"]

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from as2core.errors import As2Error, UnknownData, UnreadableFile
-from as2core.files import is_file, is_folder
 from as2core.messages import count
 from as2core.rankers.base import Ranker
+from as2core.system.files import is_file, is_folder
 from as2core.terminal import print_note
 from as2core.types import Candidate, Question
 from as2core.version import __version__
@@ -101,8 +101,8 @@ def keep_common_questions(specs: Collection[str], questions: Sequence[Question])
 def note_trained_on(spec: str, questions: Collection[str]) -> list[str]:
     """What it means for the figures that a ranker was trained, or validated, on some of the questions; nothing if on
     none. Raises BadSetting."""
+    from as2core.evaluation.training_record import describe_overlap, list_trained_on, list_validated_on
     from as2core.rankers.catalog import split_spec
-    from as2core.training_record import describe_overlap, list_trained_on, list_validated_on
 
     def find_folder(version: str) -> Path:
         name, _ = split_spec(version)

@@ -33,9 +33,9 @@ def load_cross_encoder(path: str, length: int) -> Rank:
 def load_openvino(path: str, length: int) -> Rank:
     import _peers
 
-    from as2core.cores import count_cores
     from as2core.rankers.cascade import CascadeRanker
     from as2core.rankers.catalog import get
+    from as2core.system.cores import count_cores
 
     cascade = get("cascade:engine=torch")
     assert isinstance(cascade, CascadeRanker) and cascade.max_length == length

@@ -9,10 +9,10 @@ from pathlib import Path
 import _peers
 
 from as2core.cascade.schedule import DropSchedule
-from as2core.cores import count_cores
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
 from as2core.rankers.first_stage import FIRST_WORDS, FirstStage, build_first_stage
+from as2core.system.cores import count_cores
 from as2core.types import Candidate
 
 Way = Callable[[str, list[Candidate]], object]

@@ -28,9 +28,10 @@ from _texts import DATA, require_files
 
 from as2core.data import jsonl
 from as2core.data.catalog import apply_setting, load_questions
-from as2core.evaluation import bootstrap, evaluate, paired_test
+from as2core.evaluation.rankers import evaluate
 from as2core.experiments.base import write_section
 from as2core.experiments.cells import describe_code
+from as2core.metrics import bootstrap, paired_test
 from as2core.rankers.catalog import get, load_version
 from as2core.types import Question
 

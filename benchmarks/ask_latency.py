@@ -239,7 +239,7 @@ def _describe_options(names: Sequence[str], checkouts: Checkouts) -> str:
 
 
 def _served_cores() -> int:
-    from as2core.cores import count_cores
+    from as2core.system.cores import count_cores
 
     return count_cores()
 

@@ -31,8 +31,8 @@ from as2core.deciding.decision import EQUAL, OPEN, A, B, Decision, DecisionSetti
 from as2core.deciding.differences import UNKNOWN, OrderPair, bound_difference
 from as2core.experiments.base import write_section
 from as2core.experiments.picture import BLUE, GREEN, GREY, ORANGE, Series, scatter
-from as2core.files import write_text
 from as2core.rankers.catalog import get
+from as2core.system.files import write_text
 from as2core.types import Question
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "deciding.md"

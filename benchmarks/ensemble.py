@@ -29,13 +29,13 @@ from scipy.special import expit
 
 from as2core.cascade.tune import trace_all
 from as2core.data.catalog import apply_setting, load_questions
+from as2core.evaluation.robustness import measure_robustness
 from as2core.experiments.base import table, write_section
-from as2core.files import write_text
 from as2core.metrics import measure_each, paired_test
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import MODELS_DIR, load_version
 from as2core.rankers.versions import save_version
-from as2core.robustness import measure_robustness
+from as2core.system.files import write_text
 from as2core.training.calibrate import FOLDS, measure_threshold
 from as2core.training.ensemble import distill_ensemble
 from as2core.training.loop import RunControl

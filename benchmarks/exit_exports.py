@@ -22,14 +22,14 @@ from statistics import median
 
 from _texts import JUDGES, require_files, sentences
 
-from as2core.cores import count_cores
 from as2core.data.catalog import load_questions
-from as2core.evaluation import evaluate
+from as2core.evaluation.rankers import evaluate
 from as2core.experiments.base import table, write_section
 from as2core.export import export_ranker
 from as2core.rankers.base import Ranker
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
+from as2core.system.cores import count_cores
 from as2core.types import Candidate
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "models.md"

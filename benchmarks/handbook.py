@@ -37,12 +37,12 @@ from app.ranking.first_stage import FirstStageRanker
 from app.ranking.retrieval import RetrievedSentence
 from app.ranking.scoring import as_candidates
 from as2core.data.catalog import load_questions
-from as2core.evaluation import Evaluation, evaluate
+from as2core.evaluation.rankers import Evaluation, evaluate
 from as2core.metrics import order, paired_test
+from as2core.questions.synonyms import Synonyms
 from as2core.rankers.base import Ranker
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
-from as2core.synonyms import Synonyms
 from as2core.types import Candidate, Question
 
 WHOLE_CORPUS = "of the whole corpus"

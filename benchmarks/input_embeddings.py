@@ -28,13 +28,13 @@ from _texts import sentences as read_sentences
 from _traces import measure_ap, restrict, run_complete
 from _ways import Ways
 
-from as2core.cores import count_cores
 from as2core.data.catalog import apply_setting, load_questions
 from as2core.experiments.base import write_section
 from as2core.metrics import measure_mean
 from as2core.nn.backbone import Backbone, token_ids
 from as2core.rankers.base import Ranker
 from as2core.rankers.first_stage import FirstStage
+from as2core.system.cores import count_cores
 from as2core.types import Candidate, Question
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -45,11 +45,11 @@ from app.adapt.training import train_judge
 from as2core.data.catalog import apply_setting, load_questions
 from as2core.experiments.base import write_section
 from as2core.experiments.picture import BLUE, GREEN, GREY, INK, ORANGE, Series, scatter
-from as2core.files import write_text
 from as2core.metrics import measure_each
 from as2core.nn.backbone import DEFAULT_BACKBONE
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
+from as2core.system.files import write_text
 from as2core.training.noise import flip_labels
 from as2core.training.settings import ADAPT
 from as2core.types import Question

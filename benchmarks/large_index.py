@@ -75,8 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     text = "\n".join([*lines, "", *notes])
     print(text, flush=True)
     if not parsed.quick and not parsed.passages:
-        from as2core.cores import count_cores
         from as2core.experiments.base import write_section
+        from as2core.system.cores import count_cores
 
         intro = f"Printed and written by `python benchmarks/large_index.py`, on {count_cores()} cores."
         write_section(ROOT / "docs" / "scale.md", "index", f"{intro}\n\n{text}")

@@ -25,9 +25,10 @@ import numpy as np
 from _texts import DATA, require_files
 
 from as2core.data.catalog import apply_setting, load_questions
-from as2core.evaluation import Evaluation, evaluate, paired_test
+from as2core.evaluation.rankers import Evaluation, evaluate
 from as2core.experiments.base import write_section
 from as2core.experiments.cells import describe_code
+from as2core.metrics import paired_test
 from as2core.rankers.base import Ranker
 from as2core.rankers.catalog import get
 from as2core.types import Candidate, Question

@@ -20,9 +20,10 @@ from _texts import JUDGES
 
 from as2core.cascade.trace import CascadeTrace
 from as2core.data.catalog import load_questions
-from as2core.evaluation import Evaluation, bootstrap, evaluate, paired_test
+from as2core.evaluation.rankers import Evaluation, evaluate
 from as2core.experiments.base import write_section
 from as2core.experiments.cells import describe_code
+from as2core.metrics import bootstrap, paired_test
 from as2core.rankers.base import KeepsTrace, Ranker
 from as2core.rankers.catalog import get
 from as2core.rankers.fusion import PAIR, FusionRanker

@@ -32,13 +32,13 @@ from torch.nn.utils import parametrize
 
 from as2core.cascade.tune import trace_all
 from as2core.data.catalog import apply_setting, load_questions
+from as2core.evaluation.robustness import measure_robustness
 from as2core.experiments.base import write_section
 from as2core.experiments.cells import describe_code
 from as2core.experiments.twins import exit_ap
 from as2core.nn.backbone import load_backbone
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
-from as2core.robustness import measure_robustness
 from as2core.text import tokenize
 from as2core.training.fine_tune import fine_tune
 from as2core.training.learners import Teacher

@@ -8,8 +8,8 @@ Each question is asked while all others of its set are labelled. Two questions a
 in MedQuAD if they have the same topic and kind ("Crohn disease" and "Crohn's Disease" are one topic). A match of two
 that are not is false; many of these are the same to a reader, so the false share is an upper bound. Printed for each
 threshold of the cosine: of 100 questions, how many are matched and how many falsely, by the cosine alone and by the
-rule in use, which wants the same loose form and kind of question first (`as2core.rewording`). Pairs of the same exact
-form are matched in any case and left out. At the end are the false matches of the rule in use.
+rule in use, which wants the same loose form and kind of question first (`as2core.questions.rewording`). Pairs of the
+same exact form are matched in any case and left out. At the end are the false matches of the rule in use.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from pathlib import Path
 import numpy as np
 from _texts import DATA
 
+from as2core.questions.rewording import MIN_COSINE, find_exact_form, find_loose_form, may_ask_alike
 from as2core.rankers.bi_encoder import BiEncoderRanker
 from as2core.rankers.catalog import get
-from as2core.rewording import MIN_COSINE, find_exact_form, find_loose_form, may_ask_alike
 from as2core.text import STOP_WORDS, tokenize
 
 ROOT = Path(__file__).resolve().parents[1]

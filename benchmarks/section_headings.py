@@ -29,7 +29,7 @@ from _cells import describe
 from _manuals import digest_parts, read_pages, strip_heading
 from _word_search import Pages, index_words, search
 
-from as2core.evaluation import Evaluation, evaluate
+from as2core.evaluation.rankers import Evaluation, evaluate
 from as2core.experiments.base import write_section
 from as2core.experiments.cells import describe_code
 from as2core.rankers.base import Ranker

@@ -38,12 +38,12 @@ from _traces import measure_ap, restrict, run_all, run_complete
 from _ways import BASE, BM25, CROSS, FLASH, INT8, LOOP, NOTHING, RATIOS, WHOLE_TORCH, Way, Ways
 
 from as2core.cascade.engine_onnx import BATCH_TOKENS, session
-from as2core.cores import count_cores
 from as2core.data.catalog import apply_setting, load_questions
 from as2core.experiments.base import write_section
 from as2core.experiments.picture import BLUE, GREEN, GREY, ORANGE, Series, scatter
-from as2core.files import write_text
 from as2core.metrics import measure_mean, order
+from as2core.system.cores import count_cores
+from as2core.system.files import write_text
 from as2core.types import Candidate, Question
 
 ROOT = Path(__file__).resolve().parents[1]

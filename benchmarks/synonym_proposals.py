@@ -35,12 +35,12 @@ from app.workbench.workbench import Workbench
 from app.worker import RUNNERS
 from as2core.cascade.schedule import DropSchedule
 from as2core.data.catalog import load_questions
-from as2core.evaluation import evaluate
+from as2core.evaluation.rankers import evaluate
 from as2core.experiments.base import write_section
 from as2core.metrics import paired_test
+from as2core.questions.synonym_proposals import SynonymProposal
+from as2core.questions.synonyms import Synonyms
 from as2core.rankers.catalog import get
-from as2core.synonym_proposals import SynonymProposal
-from as2core.synonyms import Synonyms
 from as2core.types import Question
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -43,11 +43,11 @@ from app.workbench.settings import Settings
 from app.workbench.workbench import Workbench
 from as2core.data.catalog import load_questions
 from as2core.documents.reading import read_documents
-from as2core.evaluation import Evaluation, evaluate
+from as2core.evaluation.rankers import Evaluation, evaluate
 from as2core.experiments.base import write_section
 from as2core.metrics import order, paired_test
+from as2core.questions.synonyms import Synonyms
 from as2core.rankers.base import Ranker
-from as2core.synonyms import Synonyms
 from as2core.types import Question
 
 ROOT = Path(__file__).resolve().parents[1]

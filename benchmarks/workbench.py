@@ -51,11 +51,11 @@ from app.versions import registry
 from app.workbench.settings import Settings
 from app.workbench.workbench import Workbench
 from app.worker import RUNNERS
-from as2core.cores import count_cores
 from as2core.data.catalog import load_questions
 from as2core.documents.reading import read_documents
 from as2core.experiments.base import write_section
 from as2core.retrieval.passages import split_passages
+from as2core.system.cores import count_cores
 from as2core.text import split_sentences
 
 MEDQUAD = DATA / "medquad" / "qa.jsonl"

@@ -11,7 +11,7 @@ from sqlalchemy import make_url
 from starlette.datastructures import Headers
 
 from app.workbench.settings import Settings
-from as2core.hosts import HostGuard, parse_hosts
+from as2core.system.hosts import HostGuard, parse_hosts
 
 DEPLOY = Path(__file__).resolve().parents[1] / "docs" / "deploy"
 TEXT = (DEPLOY / "kubernetes.yaml").read_text()

@@ -14,7 +14,7 @@ import numpy as np
 
 from app.adapt.report import BeforeAfter
 from app.adapt.splitting import group_near_duplicates
-from as2core.evaluation import Evaluation, join_evaluations
+from as2core.evaluation.rankers import Evaluation, join_evaluations
 from as2core.types import Question
 
 MIN_HELD_OUT_QUESTIONS = 20  # that can tell something alone

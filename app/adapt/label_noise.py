@@ -28,8 +28,8 @@ from app.versions.evaluations import trace_in_batches
 from app.workbench.workbench import Workbench
 from as2core.cascade.trace import CascadeTrace
 from as2core.errors import As2Error, NotEnoughLabels
+from as2core.questions.synonyms import Synonyms
 from as2core.rankers.cascade import CascadeRanker
-from as2core.synonyms import Synonyms
 from as2core.types import Candidate, OnProgress, Question
 
 FOLDS = 5

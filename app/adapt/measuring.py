@@ -29,7 +29,7 @@ from app.workbench.models import import_libraries
 from app.workbench.workbench import Workbench
 from as2core.cascade.logit_cache import LogitCache
 from as2core.data.catalog import apply_setting
-from as2core.evaluation import Evaluation, evaluate
+from as2core.evaluation.rankers import Evaluation, evaluate
 from as2core.rankers.base import Ranker
 from as2core.rankers.cascade import CascadeRanker
 from as2core.types import Json, OnProgress, Progress, Question

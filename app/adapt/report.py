@@ -14,7 +14,7 @@ from app.versions.evaluations import ReliabilityBin, to_json
 from app.versions.outcome import COMPARISON_KEYS, Change, find_change
 from app.workbench.workbench import Workbench
 from as2core.errors import DamagedModel
-from as2core.evaluation import Evaluation, Outcome
+from as2core.evaluation.rankers import Evaluation, Outcome
 from as2core.metrics import PairedTest, find_detectable_difference, order, paired_test
 from as2core.types import Candidate, Json, Question
 

@@ -31,12 +31,13 @@ from app.versions.evaluations import Measurement, to_json
 from app.workbench.models import import_libraries
 from as2core.cascade.logit_cache import LogitCache
 from as2core.errors import As2Error, Cancelled
-from as2core.evaluation import Evaluation, compute_intervals, paired_test
-from as2core.files import replace_file
+from as2core.evaluation.rankers import Evaluation, compute_intervals
+from as2core.evaluation.training_record import TRAINED_ON, VALIDATED_ON
+from as2core.metrics import paired_test
 from as2core.rankers.base import Ranker
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.versions import save_version
-from as2core.training_record import TRAINED_ON, VALIDATED_ON
+from as2core.system.files import replace_file
 from as2core.types import Json, Progress, Question
 from db.models import ModelVersion
 from db.repositories import versions as rows

@@ -20,7 +20,7 @@ from app.jobs.retrain_rule import find_due_corpora, forget_due_corpora
 from app.versions import registry
 from app.workbench.workbench import DatabaseOutage, Workbench
 from as2core.errors import As2Error
-from as2core.evaluation import Outcome
+from as2core.evaluation.rankers import Outcome
 from db.models import Corpus
 from db.repositories import corpora as corpus_rows
 from db.repositories import jobs as job_rows

@@ -20,8 +20,8 @@ from app.labels.consensus import BINARY, find_outcomes
 from app.ranking import scoring
 from app.versions import loading, registry
 from app.workbench.workbench import Workbench
-from as2core.disk_cache import DiskCache
 from as2core.errors import DamagedModel
+from as2core.system.disk_cache import DiskCache
 from as2core.types import Candidate, Json
 from db.repositories import candidates as candidate_rows
 from db.repositories import reviews

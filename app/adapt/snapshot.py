@@ -26,8 +26,8 @@ from app.versions.evaluations import hash_questions
 from app.workbench.workbench import Workbench
 from as2core.data import jsonl
 from as2core.errors import NotEnoughLabels
-from as2core.files import replace_file
-from as2core.synonyms import Synonyms
+from as2core.questions.synonyms import Synonyms
+from as2core.system.files import replace_file
 from as2core.training.mining import VectorCache
 from as2core.types import OnProgress, Question
 

@@ -30,8 +30,8 @@ from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace
 from as2core.errors import As2Error
 from as2core.messages import count
+from as2core.questions.spelling import correct_spelling
 from as2core.rankers.cascade import CascadeRanker
-from as2core.spelling import correct_spelling
 from as2core.text import tokenize
 from as2core.types import OnProgress, Progress
 from db.models import ASKED

@@ -17,7 +17,7 @@ from app.workbench import audit, people
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error, BadSetting
 from as2core.messages import count
-from as2core.rewording import find_exact_form
+from as2core.questions.rewording import find_exact_form
 from db.models import ASKED, Corpus
 from db.repositories import jobs as job_rows
 from db.repositories import questions as rows

@@ -1,7 +1,7 @@
 """Which labelled questions of a corpus ask the same as a new one, in the same or nearly the same words.
 
-The questions that people labelled are in memory, by their forms (`as2core.rewording`), and follow the database by the
-newest label event. A question of the same loose form is compared by its vector, too.
+The questions that people labelled are in memory, by their forms (`as2core.questions.rewording`), and follow the
+database by the newest label event. A question of the same loose form is compared by its vector, too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from threading import Lock
 
 from app.workbench.workbench import Workbench
 from as2core.errors import DamagedModel
-from as2core.rewording import MIN_COSINE, LooseForm, find_exact_form, find_loose_form, may_ask_alike
+from as2core.questions.rewording import MIN_COSINE, LooseForm, find_exact_form, find_loose_form, may_ask_alike
 from db.repositories import labels as rows
 from db.repositories import questions as question_rows
 

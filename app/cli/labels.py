@@ -10,8 +10,8 @@ from app.cli.context import CorpusName, find_corpus, workbench
 from as2core.commands.options import JsonFlag
 from as2core.commands.outputs import check_outputs, is_dash
 from as2core.errors import UnreadableFile
-from as2core.files import replace_file
 from as2core.messages import count
+from as2core.system.files import replace_file
 from as2core.terminal import echo, ignore_closed_pipe, print_json, print_note, show_progress
 
 if TYPE_CHECKING:
@@ -66,9 +66,11 @@ def import_(
     with workbench() as wb:
         into = _find_target(wb, corpus).id if corpus is not None else None
         try:
-            with show_progress(f"importing {file.name}"):
+            with show_progress(f"importing {file.name}") as on_progress:
                 questions = label_files.read_labels(file.name, file, fmt, min_correct=correct_from)
-                report = imports.store_labels(wb, into, questions, annotator, split=split or "")
+                report = imports.store_labels(
+                    wb, into, questions, annotator, split=split or "", on_progress=on_progress
+                )
         except imports.ImportInterrupted as stop:
             print_note(f"as2: {file.name}: {stop}; go on with --corpus {stop.corpus!r}")
             raise

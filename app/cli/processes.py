@@ -79,7 +79,7 @@ def check_login(settings: "Settings") -> None:
 def find_url(address: str, port: int) -> str:
     """Where this machine reaches the pages: Streamlit's settings may name a base path and a certificate."""
     from app.workbench.settings import REPO
-    from as2core.hosts import ANY_ADDRESS
+    from as2core.system.hosts import ANY_ADDRESS
 
     with contextlib.chdir(REPO):  # as in `check_login`
         from streamlit.config import get_config_options

@@ -10,7 +10,7 @@ from app.cli.context import CorpusName, find_corpus, workbench
 from as2core.commands.options import JsonFlag
 from as2core.errors import BadSetting
 from as2core.messages import count
-from as2core.synonyms import ARROW, Synonyms
+from as2core.questions.synonyms import ARROW, Synonyms
 from as2core.terminal import echo, print_json, print_note
 
 

@@ -23,10 +23,10 @@ from app.workbench.workbench import Workbench
 from as2core.data import jsonl
 from as2core.data.catalog import has_order
 from as2core.errors import As2Error
-from as2core.evaluation import Cut, Evaluation, compute_intervals
+from as2core.evaluation.rankers import Cut, Evaluation, compute_intervals
+from as2core.evaluation.training_record import count_trained_on
 from as2core.metrics import bound_metrics, measure_unranked, order, to_ranks
 from as2core.rankers.catalog import rename_spec
-from as2core.training_record import count_trained_on
 from as2core.types import Question
 from db.models import Evaluation as EvaluationRow
 from db.models import Job, JsonObject

@@ -33,12 +33,12 @@ from app.workbench.workbench import DatabaseOutage, Workbench
 from as2core.data import catalog as datasets
 from as2core.data import jsonl
 from as2core.errors import As2Error, BadSetting, UnknownData
-from as2core.evaluation import Evaluation
-from as2core.files import replace_file
+from as2core.evaluation.rankers import Evaluation
 from as2core.metrics import MEASURES
+from as2core.questions.synonyms import Synonyms
 from as2core.rankers.base import NeedsQuestions, Ranker, bind_questions, list_untrained, needs_questions
 from as2core.rankers.catalog import list_destinations, list_installed
-from as2core.synonyms import Synonyms
+from as2core.system.files import replace_file
 from as2core.types import Json, OnProgress, Progress, Question
 from db.models import JsonObject
 

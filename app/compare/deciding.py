@@ -36,10 +36,10 @@ from as2core.deciding.decision import OPEN, Decision, DecisionSettings
 from as2core.deciding.differences import UNKNOWN, OrderPair
 from as2core.deciding.text import describe_conclusion, describe_evidence
 from as2core.errors import As2Error, BadSetting, UnknownData
-from as2core.files import write_text
 from as2core.messages import MINUS
 from as2core.rankers.base import NeedsQuestions, bind_questions
 from as2core.rankers.catalog import rename_spec
+from as2core.system.files import write_text
 from as2core.types import Candidate, Json, Question
 from db.models import Job, JsonObject
 from db.repositories import candidates as candidate_rows

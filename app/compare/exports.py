@@ -15,7 +15,7 @@ from app.compare.sweeps import parse_ratio
 from app.ranking.retrieval_order import RETRIEVAL, WORDS
 from as2core.data.catalog import SETTINGS
 from as2core.data.source import format_rows
-from as2core.gate import UNRANKED
+from as2core.evaluation.gate import UNRANKED
 from as2core.messages import count
 from as2core.metrics import MEASURES
 from as2core.sources.spreadsheet import defuse_formula
@@ -26,7 +26,7 @@ from as2core.version import __version__
 if TYPE_CHECKING:
     import pandas as pd
 
-    from as2core.html_report import ReportContents
+    from as2core.evaluation.html_report import ReportContents
 
 ORDERS = {RETRIEVAL: "the order of retrieval", WORDS: "BM25's order", "": "the order in the data"}
 
@@ -91,20 +91,20 @@ def export_json(view: ComparisonView) -> str:
 def export_html(view: ComparisonView, *, headline: str = "") -> str:
     """A report to pass on or to print: the outcome in words, means with their intervals, tests, and costs. `headline`:
     that of the page."""
-    from as2core.html_report import write_report
+    from as2core.evaluation.html_report import write_report
 
     return write_report(_describe_contents(view, headline))
 
 
 def export_latex(view: ComparisonView) -> str:
     """The means as a table for publications, with what is clearly better than what."""
-    from as2core.latex_table import write_latex
+    from as2core.evaluation.latex_table import write_latex
 
     return write_latex(_describe_contents(view))
 
 
 def _describe_contents(view: ComparisonView, headline: str = "") -> ReportContents:
-    from as2core.html_report import ReportContents
+    from as2core.evaluation.html_report import ReportContents
 
     metrics = _list_metrics(view)
     facts = [("questions", f"{view.questions:,} of {view.data}, {SETTINGS[view.setting]} ({view.setting})")]

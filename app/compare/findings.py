@@ -18,9 +18,9 @@ from app.labels.consensus import BINARY
 from app.labels.queues import TOPS
 from app.labels.seats import Seat
 from app.workbench.workbench import Workbench
-from as2core import error_slices
-from as2core.error_slices import SliceResult, slice_questions
-from as2core.slice_rules import SliceRule, read_slice_rules
+from as2core.evaluation import error_slices
+from as2core.evaluation.error_slices import SliceResult, slice_questions
+from as2core.evaluation.slice_rules import SliceRule, read_slice_rules
 from db.repositories import candidates as candidate_rows
 from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows

@@ -21,8 +21,8 @@ from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.data.catalog import apply_setting, has_order
 from as2core.errors import BadSetting, UnknownData
-from as2core.evaluation import Evaluation
-from as2core.gate import Check, Gate, GateFailed, check_gate, read_gate
+from as2core.evaluation.gate import Check, Gate, GateFailed, check_gate, read_gate
+from as2core.evaluation.rankers import Evaluation
 from as2core.metrics import measure_each_unranked
 from as2core.types import Progress, Question
 

@@ -16,12 +16,13 @@ from itertools import combinations
 import numpy as np
 
 from app.compare.sweeps import adjust_p_values, split_families
-from as2core.evaluation import PairedTest, paired_test
 from as2core.metrics import (
     MEASURES,
+    PairedTest,
     find_detectable_difference,
     find_effect_size,
     find_sample_size,
+    paired_test,
 )
 from db.models import JsonObject
 

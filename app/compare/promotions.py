@@ -16,7 +16,7 @@ from app.jobs.queue import JobView
 from app.versions import promotion, registry
 from app.workbench import people
 from app.workbench.workbench import Workbench
-from as2core.gate import GateFailed
+from as2core.evaluation.gate import GateFailed
 from as2core.types import Json
 from db.models import Job
 

@@ -15,8 +15,8 @@ from app.workbench.workbench import Workbench
 from as2core import chance
 from as2core.data import catalog as datasets
 from as2core.data.run_matching import RunMatch, keep_common, match_run
+from as2core.questions.synonyms import Synonyms
 from as2core.rankers.catalog import list_run_files
-from as2core.synonyms import Synonyms
 from as2core.types import Question
 from db.repositories import candidates as candidate_rows
 

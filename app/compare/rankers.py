@@ -12,11 +12,11 @@ from app.versions.directory import find_problem, read_drop_ratio
 from app.versions.uploaded_runs import ENDINGS, find_run, list_runs
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error, BadSetting, DamagedModel, UnknownRanker
-from as2core.files import is_folder
+from as2core.evaluation.training_record import describe_overlap
 from as2core.rankers.catalog import CATALOG, check, check_version, is_from_outside, list_destinations
 from as2core.rankers.classifier import check_checkpoint, is_classifier
 from as2core.rankers.versions import is_own_kind
-from as2core.training_record import describe_overlap
+from as2core.system.files import is_folder
 
 MAX_SUGGESTIONS = 3
 

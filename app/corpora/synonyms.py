@@ -4,7 +4,7 @@ from sqlalchemy.orm import Session
 
 from app.corpora.corpora import SHIPPED_CORPORA
 from app.workbench.workbench import Workbench
-from as2core.synonyms import Synonyms
+from as2core.questions.synonyms import Synonyms
 from db.models import Corpus
 
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from as2core.cores import count_cores
+from as2core.system.cores import count_cores
 
 REPORT_SECONDS = 0.5  # between two reports of one that waits
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from app.workbench.workbench import Workbench
-from as2core.evaluation import Evaluation, evaluate
+from as2core.evaluation.rankers import Evaluation, evaluate
 from as2core.rankers.bm25 import BM25Ranker
 from as2core.types import Candidate, Question
 from db.repositories import candidates as candidate_rows

@@ -12,8 +12,8 @@ from app.labels.consensus import load_summary, mark_outcomes
 from app.ranking.synonyms import CHANGE
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench
-from as2core.synonym_proposals import AnsweredQuestion, SynonymProposal, propose_synonyms
-from as2core.synonyms import Synonyms
+from as2core.questions.synonym_proposals import AnsweredQuestion, SynonymProposal, propose_synonyms
+from as2core.questions.synonyms import Synonyms
 from db.models import Corpus, Sentence
 from db.repositories import documents as document_rows
 from db.repositories import labels as label_rows

@@ -9,7 +9,7 @@ from app.versions.promotion import MAX_RESCORED_QUESTIONS
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench, make_storable
 from as2core.errors import BadSetting
-from as2core.synonyms import Synonyms
+from as2core.questions.synonyms import Synonyms
 from db.models import Corpus
 from db.repositories.versions import list_open_questions
 
@@ -19,10 +19,10 @@ CHANGE = "change the synonyms"  # in the audit log
 def write_synonyms(
     wb: Workbench, corpus_id: int, text: str, *, by: int | None, before: Synonyms | None = None
 ) -> Synonyms:
-    """Replace the corpus's synonyms by these lines (`as2core.synonyms`); `by` None is the command line. `before`: those
-    that the writer saw. Questions of the queues that are read otherwise now are ranked again in the background. Raises
-    BadSetting, which names the line, or says that somebody changed them meanwhile, NotAllowed for a viewer,
-    UnknownCorpus."""
+    """Replace the corpus's synonyms by these lines (`as2core.questions.synonyms`); `by` None is the command line.
+    `before`: those that the writer saw. Questions of the queues that are read otherwise now are ranked again in the
+    background. Raises BadSetting, which names the line, or says that somebody changed them meanwhile, NotAllowed for a
+    viewer, UnknownCorpus."""
     synonyms = Synonyms.parse(make_storable(text))
     with wb.write() as s:
         people.allow(s, by, CHANGE)

@@ -15,8 +15,9 @@ from app.ranking.retrieval_order import RETRIEVAL, WORDS
 from app.ui.charts.training import Event
 from app.ui.text import format_signed
 from app.workbench.workbench import Workbench
-from as2core.evaluation import PairedTest, is_clear
+from as2core.evaluation.rankers import is_clear
 from as2core.messages import count
+from as2core.metrics import PairedTest
 
 UNRANKED = {  # order -> what it is
     RETRIEVAL: "the order of retrieval",

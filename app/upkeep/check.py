@@ -18,9 +18,9 @@ from app.versions.startup import is_in_home, name_in_home
 from app.workbench.settings import Settings
 from app.workbench.workbench import DatabaseDamage, Workbench, translate_errors
 from as2core.errors import As2Error
-from as2core.files import sha256
 from as2core.rankers.versions import CONFIG, WEIGHTS, read_card, read_kind
 from as2core.retrieval.index import DamagedIndex
+from as2core.system.files import sha256
 from db.repositories.integrity import find_damage, find_stuck_transaction
 
 LOW_DISK_BYTES = 1_000_000_000

@@ -26,8 +26,7 @@ from as2core.data.catalog import apply_setting
 from as2core.data.jsonl import dumps
 from as2core.data.question_batches import split_questions
 from as2core.errors import As2Error
-from as2core.evaluation import Cut, Evaluation, evaluate
-from as2core.files import is_file
+from as2core.evaluation.rankers import Cut, Evaluation, evaluate
 from as2core.metrics import measure_mean
 from as2core.rankers.base import CalibratesScores, ChoosesEngine, KeepsTrace, Ranker, TracesTogether
 from as2core.rankers.catalog import (
@@ -41,6 +40,7 @@ from as2core.rankers.catalog import (
 from as2core.rankers.classifier import is_classifier, stamp_files
 from as2core.rankers.specs import read_settings
 from as2core.rankers.versions import is_own_kind
+from as2core.system.files import is_file
 from as2core.types import Candidate, Json, OnProgress, Progress, Question
 from as2core.version import digest_code
 from db.models import JsonObject

@@ -9,11 +9,11 @@ from app.versions.benchmarks import load_starter
 from app.versions.registry import ANSWERING, CASCADE, UnknownVersion, find_row, get_active, get_version, list_versions
 from app.versions.uploaded_runs import load_run
 from app.workbench.workbench import Workbench
-from as2core import training_record
 from as2core.errors import BadSetting, DamagedModel
-from as2core.files import is_file
+from as2core.evaluation import training_record
 from as2core.rankers.base import Ranker
 from as2core.rankers.catalog import CATALOG, find_kind_of_file, split_spec
+from as2core.system.files import is_file
 from db.repositories import versions as rows
 
 

@@ -21,10 +21,10 @@ from app.versions.startup import is_in_home
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench, make_storable
 from as2core.errors import As2Error, BadSetting
+from as2core.evaluation.training_record import read_saved_parts
 from as2core.export import export_ranker, import_ranker
 from as2core.rankers.catalog import CATALOG
 from as2core.rankers.versions import Card, find_weights, save_version
-from as2core.training_record import read_saved_parts
 from db.models import ModelVersion
 from db.repositories import jobs as job_rows
 from db.repositories import versions as rows

@@ -1,8 +1,8 @@
 """Is a version better than the one it was made from? The one rule for the card, the form, the list, the notice,
 promotions, automatic retraining and the commands.
 
-The paired test of their average precision on the held-out questions decides (`as2core.evaluation.find_outcome`); what
-was forgotten on the frozen benchmarks speaks against it.
+The paired test of their average precision on the held-out questions decides, by the rule of `find_outcome`; what was
+forgotten on the frozen benchmarks speaks against it.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pydantic import TypeAdapter, ValidationError
 
 from app.versions.benchmarks import FROZEN, TITLES
-from as2core.evaluation import Outcome, PairedTest, find_outcome
+from as2core.evaluation.rankers import Outcome, find_outcome
+from as2core.metrics import PairedTest
 
 MAX_FORGOTTEN_POINTS = 2.0  # of AP on a frozen benchmark; automatic retraining rejects a version that loses more
 MIN_FULL_AP = 0.9995  # what three digits show as 1.000

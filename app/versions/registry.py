@@ -18,8 +18,8 @@ from app.versions.directory import find_problem, flatten_metrics, read_json, rea
 from app.versions.outcome import COMPARISON_KEYS, Change, compare_with_parent
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error, DamagedModel
-from as2core.files import is_folder
 from as2core.rankers.versions import read_card
+from as2core.system.files import is_folder
 from as2core.types import Json
 from db.models import ModelVersion
 from db.repositories import versions as rows

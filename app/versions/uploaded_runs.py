@@ -18,9 +18,9 @@ from app.workbench.workbench import Workbench
 from as2core.data.run_matching import RunMatch, match_run
 from as2core.data.runs import read_run_scores
 from as2core.errors import BadSetting, UnknownRanker, UnreadableFile
-from as2core.files import is_file, replace_file
 from as2core.rankers.run import RunRanker
 from as2core.sources.content import name_file, read_bytes
+from as2core.system.files import is_file, replace_file
 from as2core.types import Question
 
 MAX_RUN_BYTES = 50_000_000  # unpacked: some million lines

@@ -17,7 +17,6 @@ import numpy as np
 from app.workbench.settings import Settings
 from as2core.errors import As2Error
 from as2core.export import import_ranker
-from as2core.files import is_file, is_folder
 from as2core.rankers import catalog
 from as2core.rankers.base import ChoosesEngine, Ranker
 from as2core.rankers.bi_encoder import BiEncoderRanker
@@ -26,6 +25,7 @@ from as2core.rankers.generative import GenerativeRanker
 from as2core.rankers.passage_cache import PassageCache
 from as2core.rankers.specs import Setting, read_settings
 from as2core.rankers.versions import is_own_kind
+from as2core.system.files import is_file, is_folder
 from as2core.types import OnProgress
 
 MAX_LOADED = 6  # rankers in memory; a version is some 30 MB beside the shared backbone's 90

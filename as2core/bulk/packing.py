@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from as2core.errors import BadSetting
-from as2core.files import is_file, is_folder, sha256
 from as2core.rankers.catalog import CATALOG, find_kind_of_file, list_destinations, list_parts, split_spec
 from as2core.rankers.config_schema import PLACES
 from as2core.rankers.specs import read_settings, replace_rankers
+from as2core.system.files import is_file, is_folder, sha256
 
 CONFIG, CARD, TOKENIZER = "config.json", "card.json", "tokenizer.json"
 MAX_AGE_SECONDS = 7 * 86_400.0  # of an unpacked folder that nobody uses

@@ -25,9 +25,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
-from as2core.cores import LIMIT, count_cores
 from as2core.errors import As2Error, BadSetting
-from as2core.threads import stop_spinning
+from as2core.system.cores import LIMIT, count_cores
+from as2core.system.threads import stop_spinning
 from as2core.version import __version__
 
 LOCAL, AUTO, CLIENT = "local", "auto", "ray://"

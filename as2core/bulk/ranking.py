@@ -12,7 +12,7 @@ from as2core.bulk.packed_ranker import PackedRanker, pack_ranker
 from as2core.bulk.packing import is_bound_here
 from as2core.bulk.pool import RayPool, open_pool
 from as2core.errors import BadSetting
-from as2core.evaluation import (
+from as2core.evaluation.rankers import (
     BATCH_CANDIDATES,
     Evaluation,
     Tally,

@@ -22,8 +22,8 @@ import numpy as np
 import onnxruntime as ort
 
 from as2core.cascade.engine import Engine, Run
-from as2core.cores import count_cores
 from as2core.nn.backbone import Backbone
+from as2core.system.cores import count_cores
 
 BATCH_TOKENS = 512  # a micro-batch holds about so many: what it works on stays near the core
 MAX_CHUNK_TEXTS = 128  # tokenised at once

@@ -24,9 +24,9 @@ from tempfile import TemporaryDirectory
 from torch import nn
 
 from as2core.cascade.onnx_graph import GRAPH_VERSION, build_graph, channel_peaks
-from as2core.files import match_mode, sha256
 from as2core.nn.backbone import Backbone
 from as2core.nn.heads import ExitHead, PaperHead
+from as2core.system.files import match_mode, sha256
 from as2core.types import OnProgress, Progress
 
 log = logging.getLogger(__name__)

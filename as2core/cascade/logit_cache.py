@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from as2core.cascade.engine import Engine, Run
-from as2core.disk_cache import DiskCache
+from as2core.system.disk_cache import DiskCache
 
 MAX_BYTES = 32 << 20  # of values; an entry of a cascade with five exits is 28 bytes, and some 100 in the file
 _FIRST_LOGIT = 2  # behind the length in tokens and the float32 logit, NaN if unknown

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from as2core.cascade.engine import Engine, Run
-from as2core.pauses import SLICE_PAIRS, are_pauses_handled, pause
+from as2core.system.pauses import SLICE_PAIRS, are_pauses_handled, pause
 
 
 def in_slices(engine: Engine) -> Engine:

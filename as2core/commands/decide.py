@@ -121,7 +121,7 @@ class Record:
 
     def _write(self) -> None:
         from as2core.data.source import json_line
-        from as2core.files import write_text
+        from as2core.system.files import write_text
 
         if self.file is None:
             return

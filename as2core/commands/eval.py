@@ -19,14 +19,14 @@ from as2core.commands.eval_result import EvalResult, compare_all
 from as2core.commands.eval_terminal import print_result
 from as2core.commands.options import DATA_HELP, RANKER_HELP, JsonFlag, RayAddress
 from as2core.errors import As2Error, BadSetting
-from as2core.gate import check_gate, enforce, read_gate
+from as2core.evaluation.gate import check_gate, enforce, read_gate
+from as2core.evaluation.runs import evaluate_run, find_run, is_qrels, is_run_file
 from as2core.lookup import keep_common_questions, load_ranker, note_trained_on
-from as2core.run_evaluation import evaluate_run, find_run, is_qrels, is_run_file
 from as2core.terminal import print_json, print_note, show_progress
 from as2core.types import Question
 
 if TYPE_CHECKING:
-    from as2core.evaluation import Evaluation
+    from as2core.evaluation.rankers import Evaluation
 
 DIFFERENCE = 0.02  # that a plan is for where no other is given
 
@@ -242,7 +242,7 @@ def _try_each(rankers: Sequence[str], evaluate: Callable[[str], Figures]) -> tup
 
 def _evaluate(spec: str, questions: Sequence[Question], data: str, setting: str, measures: Sequence[str]) -> Figures:
     """Its figures, and what a reader has to know of them."""
-    from as2core.evaluation import evaluate
+    from as2core.evaluation.rankers import evaluate
     from as2core.rankers.base import NeedsQuestions
 
     if is_qrels(data):

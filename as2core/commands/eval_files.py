@@ -17,8 +17,8 @@ from as2core.terminal import print_note
 from as2core.types import Question
 
 if TYPE_CHECKING:
-    from as2core.error_slices import Slice
-    from as2core.evaluation import Evaluation
+    from as2core.evaluation.error_slices import Slice
+    from as2core.evaluation.rankers import Evaluation
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class Files:
 
     def slice(self, questions: Sequence[Question]) -> tuple[Slice, ...]:
         """() where none are to be shown. Raises UnreadableFile, BadSetting."""
-        from as2core.error_slices import slice_questions
-        from as2core.slice_rules import read_slice_rules
+        from as2core.evaluation.error_slices import slice_questions
+        from as2core.evaluation.slice_rules import read_slice_rules
 
         rules = read_slice_rules(self.slice_file) if self.slice_file else ()
         return slice_questions(questions, rules) if self.slices or rules else ()
@@ -69,9 +69,9 @@ class Files:
 def write_reports(files: Files, result: EvalResult, command: str) -> None:
     """The report and the table for LaTeX, if they are wanted. `command`: the line that makes them again."""
     from as2core.commands.eval_report import describe_result
-    from as2core.files import write_text
-    from as2core.html_report import write_report
-    from as2core.latex_table import write_latex
+    from as2core.evaluation.html_report import write_report
+    from as2core.evaluation.latex_table import write_latex
+    from as2core.system.files import write_text
 
     contents = describe_result(result, command, datetime.now(UTC))
     for file, write in ((files.report, write_report), (files.latex, write_latex)):
@@ -81,7 +81,7 @@ def write_reports(files: Files, result: EvalResult, command: str) -> None:
 
 def write_files(files: Files, questions: Sequence[Question], results: dict[str, Evaluation]) -> None:
     from as2core.data import qrels as trec
-    from as2core.files import write_text
+    from as2core.system.files import write_text
 
     if files.run:
         [(spec, result)] = results.items()

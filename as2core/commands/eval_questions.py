@@ -12,10 +12,10 @@ import typer
 from as2core.commands.eval_result import Source
 from as2core.commands.options import SettingName, Titles
 from as2core.errors import BadSetting, UnreadableFile
-from as2core.files import is_file
+from as2core.evaluation.runs import is_qrels, read_qrels
 from as2core.lookup import describe_problems, read_question_set
 from as2core.messages import count
-from as2core.run_evaluation import is_qrels, read_qrels
+from as2core.system.files import is_file
 from as2core.terminal import print_note
 from as2core.types import Question
 
@@ -44,7 +44,7 @@ class Reading:
         """The questions, their texts without synonyms, and how many lines could not be read; with `is_complete` none
         may be. Raises UnknownData, UnreadableFile, BadSetting where no question is left or none has a label."""
         from as2core.data.catalog import apply_setting
-        from as2core.synonyms import Synonyms
+        from as2core.questions.synonyms import Synonyms
 
         synonyms = Synonyms.read(self.synonyms) if self.synonyms else Synonyms()
         whole = read_qrels(data) if is_qrels(data) else read_question_set(data, titles=self.titles)

@@ -1,11 +1,11 @@
-"""What a report and a LaTeX table of `as2 eval` say (as2core.html_report, as2core.latex_table)."""
+"""What a report and a LaTeX table of `as2 eval` say (`html_report` and `latex_table` of as2core.evaluation)."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
 from as2core.commands.eval_result import EvalResult, Source, count_measured_questions
-from as2core.html_report import COMMAND, ReportContents
+from as2core.evaluation.html_report import COMMAND, ReportContents
 from as2core.messages import count
 from as2core.version import __version__
 

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from as2core.gate import Check
+from as2core.evaluation.gate import Check
 from as2core.lookup import cite
 from as2core.types import Question
 
 if TYPE_CHECKING:
-    from as2core.error_slices import Slice
-    from as2core.evaluation import Evaluation
+    from as2core.evaluation.error_slices import Slice
+    from as2core.evaluation.rankers import Evaluation
 
 Tests = dict[tuple[str, str], dict[str, dict[str, Any]]]  # of each pair of rankers, by measure
 
@@ -79,8 +79,8 @@ class EvalResult:
         return sum(c.label is None for q in self.questions for c in q.candidates)
 
     def _describe(self, result: Evaluation) -> dict[str, object]:
-        from as2core.error_slices import measure_slices
-        from as2core.evaluation import compute_intervals
+        from as2core.evaluation.error_slices import measure_slices
+        from as2core.evaluation.rankers import compute_intervals
         from as2core.metrics import bound_metrics
 
         document: dict[str, object] = {

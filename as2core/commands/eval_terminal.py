@@ -6,12 +6,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from as2core.commands.eval_result import EvalResult, count_measured_questions
+from as2core.evaluation.runs import JUDGED_SHARE
 from as2core.messages import count, format_p
-from as2core.run_evaluation import JUDGED_SHARE
 from as2core.terminal import echo, print_table
 
 if TYPE_CHECKING:
-    from as2core.evaluation import Evaluation
+    from as2core.evaluation.rankers import Evaluation
 
 LOW, HIGH = "95 % from", "to"  # the ends of an interval
 
@@ -35,7 +35,7 @@ def print_result(r: EvalResult) -> None:
 
 
 def _print_ranker(spec: str, result: Evaluation, r: EvalResult) -> None:
-    from as2core.evaluation import compute_intervals
+    from as2core.evaluation.rankers import compute_intervals
     from as2core.metrics import bound_metrics
 
     measured_count = count_measured_questions(result)
@@ -59,7 +59,7 @@ def _print_ranker(spec: str, result: Evaluation, r: EvalResult) -> None:
 
 
 def _print_slices(result: Evaluation, r: EvalResult) -> None:
-    from as2core.error_slices import measure_slices
+    from as2core.evaluation.error_slices import measure_slices
 
     if not r.slices:
         return

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from as2core.errors import BadSetting
-from as2core.files import is_file, is_folder, open_writer
+from as2core.system.files import is_file, is_folder, open_writer
 from as2core.terminal import ignore_closed_pipe, print_note
 
 DASH = "-"

@@ -16,7 +16,7 @@ from as2core.terminal import echo, print_json, print_table, show_progress
 from as2core.types import Question
 
 if TYPE_CHECKING:
-    from as2core.parity import Parity
+    from as2core.export.parity import Parity
 
 
 def parity(
@@ -57,7 +57,7 @@ def parity(
 
 def _compare(spec: str, forms: Sequence[str], questions: Sequence[Question]) -> list[Parity]:
     """Raises BadSetting for a ranker that has no other forms by itself."""
-    from as2core.parity import compare_engines, compare_forms
+    from as2core.export.parity import compare_engines, compare_forms
     from as2core.rankers.cascade import CascadeRanker
 
     with show_progress(spec) as on_progress:

@@ -16,8 +16,8 @@ import typer
 from as2core.commands.keys import KeysDir
 from as2core.errors import BadSetting
 from as2core.lookup import ACTIVE, list_versions
-from as2core.synonyms import Synonyms
-from as2core.telemetry import remove_queue
+from as2core.questions.synonyms import Synonyms
+from as2core.system.telemetry import remove_queue
 from as2core.terminal import print_note, show_progress
 
 if TYPE_CHECKING:
@@ -91,10 +91,10 @@ def serve(
 ) -> None:
     """Serve rankers over HTTP: POST /v1/rerank; Ctrl-C ends it."""
     try:
-        from as2core.hosts import VARIABLE, HostGuard, parse_hosts
         from as2core.serving.keys import KeyRing, default_keys_dir
         from as2core.serving.routes import build
         from as2core.serving.shutdown import make_server
+        from as2core.system.hosts import VARIABLE, HostGuard, parse_hosts
     except ModuleNotFoundError as e:
         raise BadSetting(f"serving needs {e.name}: install as2core with its extra `serve`") from e
 

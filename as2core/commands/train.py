@@ -175,7 +175,7 @@ def _list_optional(settings: type) -> dict[str, type]:
 
 
 def _measure(ranker: HasWeights, dev: Sequence[Question], name: str) -> dict[str, str | float]:
-    from as2core.evaluation import evaluate
+    from as2core.evaluation.rankers import evaluate
 
     with show_progress(f"measuring on {name}") as on_progress:
         return {"data": name, **evaluate(ranker, dev, on_progress=on_progress).metrics}

@@ -124,7 +124,7 @@ def _describe_tuning(tuning: Tuning, max_loss: float, spec: str) -> Result:
 def _write_tuning(
     tuning: Tuning, best: Point, result: Result, keep: int, out: Path | None, picture: Path | None
 ) -> None:
-    from as2core.files import write_text
+    from as2core.system.files import write_text
 
     if out:
         schedule = {"ratios": best.ratios, "keep": keep, "found": result.document}

@@ -17,8 +17,8 @@ from pathlib import Path, PurePosixPath
 from as2core.data import source
 from as2core.data.source import Report
 from as2core.errors import UnreadableFile
-from as2core.files import write_text
 from as2core.sources.unpacking import MAX_WHOLE_BYTES, Quota, copy_member
+from as2core.system.files import write_text
 from as2core.types import Candidate, Question
 
 COLUMNS = ("query-id", "corpus-id", "score")

@@ -41,11 +41,11 @@ from as2core.data.label_files.sheets import is_workbook
 from as2core.data.question_file import LAZY_FORMATS, open_lazily
 from as2core.data.source import Report, Stream
 from as2core.errors import BadSetting, UnknownData, UnreadableFile
-from as2core.files import is_file, is_folder
 from as2core.messages import suggest_name
 from as2core.sources.content import Problem, Source, describe_problem, is_packed, name_file, name_source, read_bytes
 from as2core.sources.encodings import UTF_16_MARKS, decode_start
 from as2core.sources.spreadsheet import names_delimiter
+from as2core.system.files import is_file, is_folder
 from as2core.types import SPLITS, Candidate, Question
 
 SHIPPED_CORPORA = ("starter", "handbook")  # folders of corpora/

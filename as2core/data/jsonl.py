@@ -13,8 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from as2core.data.source import Report, check_characters, drop_repeats, json_line, read_all, stream_records
-from as2core.files import open_writer
 from as2core.sources.content import Source
+from as2core.system.files import open_writer
 from as2core.types import LABELS, SPLITS, Candidate, Json, Question, Verdict
 
 

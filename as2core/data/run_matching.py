@@ -2,7 +2,7 @@
 
 One rule for as2 eval, as2 decide and Compare, where the candidates of a data set are ranked: a question of which a run
 has no candidate is left out for every ranker, so that all are measured on the same ones, and the reader is told how
-many of how many those are. (Against qrels alone it counts 0, see `as2core.run_evaluation`.) The reasons:
+many of how many those are. (Against qrels alone it counts 0, see `as2core.evaluation.runs`.) The reasons:
 docs/decisions/0093-an-uploaded-ranking-is-a-file-of-the-home.md.
 """
 

@@ -1,5 +1,5 @@
 """What every reader of questions shares: how malformed lines are reported, and how rows become questions, and lines
-again. `as2core.sources` has what files hold, `as2core.files` writes them.
+again. `as2core.sources` has what files hold, `as2core.system.files` writes them.
 
 A reader is a generator `stream(source, report)`. It takes a path (gzip is unpacked) or the bytes themselves, yields
 questions, and adds a `Problem` to the `Report` for each line that it cannot read. With `strict=True` the first problem

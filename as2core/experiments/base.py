@@ -14,7 +14,7 @@ from pathlib import Path
 from as2core.data.catalog import SHIPPED_CORPORA, apply_setting, load_questions
 from as2core.errors import BadSetting, UnknownData
 from as2core.experiments.report.findings import Row
-from as2core.files import write_text
+from as2core.system.files import write_text
 from as2core.types import OnProgress, Progress, Question
 
 EXPERIMENTS = {

@@ -18,22 +18,22 @@ from typing import TYPE_CHECKING
 
 from as2core.chance import expect_by_chance
 from as2core.data import jsonl
-from as2core.evaluation import evaluate
+from as2core.evaluation.rankers import evaluate
 from as2core.experiments.base import BASELINES, CHANCE, Options, Report, Step
 from as2core.experiments.cells import Cell, CellStore
 from as2core.experiments.report.findings import Finding, Row, Samples, format_estimate
-from as2core.files import is_folder, sha256
+from as2core.experiments.uncertainty import estimate_mean
 from as2core.metrics import MEASURES
 from as2core.nn.backbone import Backbone, load_backbone
 from as2core.rankers.base import HasWeights, Ranker
 from as2core.rankers.catalog import get, load_version
 from as2core.rankers.versions import save_version
+from as2core.system.files import is_folder, sha256
 from as2core.training.fine_tune import TrainingResult, fine_tune, override
 from as2core.training.learners import R
 from as2core.training.loop import RunControl
 from as2core.training.settings import UNLIMITED, TrainSettings
 from as2core.types import Json, OnProgress, Progress, Question
-from as2core.uncertainty import estimate_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

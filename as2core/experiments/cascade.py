@@ -60,10 +60,10 @@ from as2core.experiments.twins import (
     name_sequential,
     train_twins,
 )
-from as2core.files import write_text
 from as2core.metrics import MEASURES, measure_each
 from as2core.rankers.cascade import CascadeRanker, PaperCascadeRanker
 from as2core.rankers.catalog import get
+from as2core.system.files import write_text
 from as2core.training.learners.cascade import PAPER
 from as2core.training.settings import TrainSettings
 from as2core.types import SPLITS, OnProgress, Question

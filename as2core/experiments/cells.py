@@ -18,7 +18,7 @@ from pathlib import Path
 
 from as2core.errors import UnreadableFile
 from as2core.experiments.report.findings import ValuesByMeasure
-from as2core.files import write_text
+from as2core.system.files import write_text
 from as2core.types import Json
 from as2core.version import digest_code
 

@@ -24,14 +24,14 @@ from as2core.experiments.base import Options, Report, count_steps, table
 from as2core.experiments.bench import Bench, Work, read_target
 from as2core.experiments.cells import Cell
 from as2core.experiments.report.findings import NOT_RUN, Finding, Part, Row, ValuesByMeasure, exceeds, is_close, shorten
-from as2core.files import write_text
+from as2core.experiments.uncertainty import estimate_mean
 from as2core.metrics import measure_each, order
 from as2core.rankers.base import Ranker
 from as2core.rankers.catalog import get
+from as2core.system.files import write_text
 from as2core.training.learners import require_weights
 from as2core.training.learners.structure import POINTWISE
 from as2core.types import Json, OnProgress, Progress, Question
-from as2core.uncertainty import estimate_mean
 from as2core.version import digest_code
 
 FIRST = {"jaccard": "Jaccard", "rel-cnn": "Rel-CNN", "compare-aggregate": "CA"}

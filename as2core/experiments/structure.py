@@ -16,6 +16,7 @@ from as2core.experiments.base import Options, Report, count_steps, table
 from as2core.experiments.bench import Bench, Work, describe_setting, read_target, score
 from as2core.experiments.cells import Cell
 from as2core.experiments.report.findings import FAILS, HOLDS, NOT_RUN, UNDECIDED, Finding, Row, exceeds, is_close
+from as2core.experiments.uncertainty import LEVEL
 from as2core.nn.context import CONTEXTS
 from as2core.nn.word_vectors import WordVectors, backbone_vectors
 from as2core.rankers.catalog import get
@@ -23,7 +24,6 @@ from as2core.rankers.compare_aggregate import CompareAggregateRanker
 from as2core.rankers.cosinet import CosinetRanker
 from as2core.training.learners import suggest_settings
 from as2core.types import OnProgress
-from as2core.uncertainty import LEVEL
 
 NAMES = {"cosinet": "Cosinet", "compare-aggregate": "CA"}
 KINDS = {"cosinet": CosinetRanker, "compare-aggregate": CompareAggregateRanker}

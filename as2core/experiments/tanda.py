@@ -42,13 +42,13 @@ from as2core.experiments.report.findings import (
     exceeds,
     format_estimate,
 )
+from as2core.experiments.uncertainty import estimate_mean
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
 from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.training.noise import flip_labels
 from as2core.training.settings import TrainSettings
 from as2core.types import OnProgress, Question
-from as2core.uncertainty import estimate_mean
 
 NOISE = (0.0, 0.1, 0.2)
 ASNQ_NEGATIVES = ((1,), (2,), (3,), (2, 3), (1, 2, 3))

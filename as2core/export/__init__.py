@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from as2core.errors import As2Error, BadSetting, DamagedModel
-from as2core.files import PART, remove_abandoned_parts
+from as2core.system.files import PART, remove_abandoned_parts
 from as2core.types import Candidate
 
 if TYPE_CHECKING:

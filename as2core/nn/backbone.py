@@ -20,9 +20,9 @@ from torch import Tensor, nn
 
 from as2core.cost import EncoderShape
 from as2core.errors import BadSetting, DamagedModel, UnsupportedBackbone
-from as2core.files import is_folder, sha256
 from as2core.nn.hub import NO_CODE, PLAIN_TEXT, find_source
 from as2core.nn.real_tokens import RealTokens, let_attend_to_real_tokens
+from as2core.system.files import is_folder, sha256
 
 if TYPE_CHECKING:
     from transformers import BertModel, Cache, PreTrainedTokenizerBase

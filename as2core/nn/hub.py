@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from as2core.files import is_folder
+from as2core.system.files import is_folder
 
 NEWEST = "main"
 # a "[SEP]" that somebody wrote is a text's; as the special token it would divide question and candidate

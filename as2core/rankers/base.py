@@ -322,7 +322,7 @@ def bind_questions(ranker: Ranker, questions: Sequence[Question]) -> None:
 
 
 class KnowsWords(ABC):
-    """Knows words, so that these are no typos to it (see `as2core.spelling`)."""
+    """Knows words, so that these are no typos to it (see `as2core.questions.spelling`)."""
 
     @property
     @abstractmethod

@@ -11,10 +11,10 @@ import numpy as np
 from as2core.cascade.background import MAX_WAIT_SECONDS, PreparedEngine
 from as2core.cost import layer_flops
 from as2core.errors import BadSetting
-from as2core.pauses import pause
 from as2core.rankers.base import CountsFlops, HasNetwork
 from as2core.rankers.passage_cache import PassageCache, fingerprint
 from as2core.rankers.specs import Entry
+from as2core.system.pauses import pause
 from as2core.types import Candidate, OnProgress, Progress
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from as2core import rankers
 from as2core.errors import BadSetting, DamagedModel, UnknownRanker
-from as2core.files import is_file, is_folder
 from as2core.messages import suggest_name
 from as2core.rankers.base import (
     ChoosesEngine,
@@ -45,6 +44,7 @@ from as2core.rankers.specs import (
     split_outside_brackets,
     split_pairs,
 )
+from as2core.system.files import is_file, is_folder
 
 MODELS_DIR = locate_models(Path(__file__).resolve().parents[2])
 GROUP = "as2.rankers"

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from as2core.errors import BadSetting, DamagedModel, UnsupportedBackbone
-from as2core.files import is_folder
-from as2core.pauses import pause
 from as2core.rankers.base import HasWeights, LoadRanker, TakesSettings, VersionConfig
 from as2core.rankers.specs import Entry
+from as2core.system.files import is_folder
+from as2core.system.pauses import pause
 from as2core.types import Candidate
 
 if TYPE_CHECKING:

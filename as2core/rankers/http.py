@@ -24,11 +24,11 @@ from urllib.parse import SplitResult, urlsplit
 import numpy as np
 
 from as2core.errors import BadSetting, EndpointFailed
-from as2core.hosts import LOOPBACK
 from as2core.metrics import to_float32
-from as2core.pauses import pause
 from as2core.rankers.base import SendsTexts
 from as2core.rankers.specs import Entry
+from as2core.system.hosts import LOOPBACK
+from as2core.system.pauses import pause
 from as2core.types import Candidate
 from as2core.version import __version__
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from as2core.errors import BadSetting, DamagedModel
-from as2core.files import is_file
 from as2core.nn.micro_batches import split_by_length
-from as2core.pauses import pause
 from as2core.rankers.base import HidesFlops
 from as2core.rankers.specs import Entry
+from as2core.system.files import is_file
+from as2core.system.pauses import pause
 from as2core.types import Candidate
 
 if TYPE_CHECKING:

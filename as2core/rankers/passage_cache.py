@@ -1,7 +1,7 @@
 """Passages read before, on disk, so that a sentence asked about before costs a question nothing but its own tokens.
 
 An entry's key is the model's fingerprint and the text's hash: a model that changed finds nothing of its former self.
-The file is bounded, and several processes may share it (`as2core.disk_cache`).
+The file is bounded, and several processes may share it (`as2core.system.disk_cache`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from as2core.disk_cache import DiskCache
+from as2core.system.disk_cache import DiskCache
 
 if TYPE_CHECKING:
     from torch import nn

@@ -15,9 +15,9 @@ import numpy as np
 
 from as2core.data.runs import read_run_and_ties
 from as2core.errors import BadSetting
-from as2core.files import is_file
 from as2core.rankers.base import NeedsQuestions
 from as2core.rankers.specs import Entry
+from as2core.system.files import is_file
 from as2core.types import Candidate, Question
 
 RUN = "run"  # its name in the catalog

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from as2core.errors import UnsupportedBackbone
-from as2core.pauses import pause
 from as2core.rankers.base import HasWeights, LoadRanker, VersionConfig
+from as2core.system.pauses import pause
 from as2core.types import Candidate
 
 if TYPE_CHECKING:

@@ -19,12 +19,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from as2core.errors import BadSetting, DamagedModel
-from as2core.files import match_mode, sha256, write_text
 from as2core.rankers.base import HasWeights, JsonObject, Ranker, VersionConfig
 from as2core.rankers.config_schema import check_config
 from as2core.rankers.shipped import SHIPPED_FOLDER, describe_recovery
 from as2core.rankers.specs import replace_rankers
 from as2core.rankers.tensor_check import check_tensors
+from as2core.system.files import match_mode, sha256, write_text
 
 if TYPE_CHECKING:
     from torch import Tensor

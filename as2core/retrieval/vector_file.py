@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from as2core.errors import UnreadableFile
-from as2core.files import replace_file
+from as2core.system.files import replace_file
 
 DIGEST_BYTES = 8
 

@@ -22,9 +22,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from as2core.cores import count_cores
 from as2core.errors import As2Error, Cancelled
-from as2core.pauses import SLICE_PAIRS, handle_pauses
+from as2core.system.cores import count_cores
+from as2core.system.pauses import SLICE_PAIRS, handle_pauses
 
 MAX_REQUESTS = 256  # here at once
 MAX_CLIENT_REQUESTS = 128  # of one client
@@ -162,7 +162,7 @@ class FairQueue:
 
     @contextmanager
     def turns(self, ticket: Ticket) -> Iterator[None]:
-        """Wait for the first turn; within, `as2core.pauses.pause` lets others go first. Raises Cancelled."""
+        """Wait for the first turn; within, `as2core.system.pauses.pause` lets others go first. Raises Cancelled."""
 
         def wait_for_next(pairs: int) -> None:
             if ticket.is_first and not ticket.is_cancelled:  # it has its turn

@@ -23,7 +23,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from as2core.errors import BadSetting, UnreadableFile
-from as2core.files import replace_file
+from as2core.system.files import replace_file
 from as2core.terminal import print_note
 
 PREFIX = "as2_"

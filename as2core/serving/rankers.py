@@ -14,10 +14,10 @@ import numpy as np
 from as2core.errors import As2Error, DamagedModel, UnknownRanker
 from as2core.lookup import ACTIVE, cite, list_versions, load_ranker
 from as2core.metrics import order
+from as2core.questions.synonyms import Synonyms
 from as2core.rankers.base import Ranker, require_any_question
 from as2core.relevance import Relevance, score_relevance
 from as2core.serving.bodies import Model
-from as2core.synonyms import Synonyms
 from as2core.terminal import print_note
 from as2core.types import Candidate
 

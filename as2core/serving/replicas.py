@@ -24,14 +24,14 @@ from typing import Any
 from as2core.bulk.packed_ranker import PackedRanker, pack_ranker
 from as2core.bulk.packing import is_bound_here
 from as2core.bulk.pool import CLIENT, open_ray
-from as2core.cores import LIMIT
 from as2core.errors import BadSetting
-from as2core.evaluation import BATCH_CANDIDATES, prepare_ranker
+from as2core.evaluation.rankers import BATCH_CANDIDATES, prepare_ranker
 from as2core.lookup import list_versions
 from as2core.rankers.base import Query, Ranker
 from as2core.relevance import Relevance, score_relevance
 from as2core.serving.rankers import LocalScorer, Scorer, Unavailable
-from as2core.threads import stop_spinning
+from as2core.system.cores import LIMIT
+from as2core.system.threads import stop_spinning
 from as2core.types import Candidate
 from as2core.version import __version__
 

@@ -27,12 +27,12 @@ from transformers import EarlyStoppingCallback, PrinterCallback, TrainerControl,
 from as2core.data.asnq import apply_asnq_negatives
 from as2core.data.lazy_questions import digest_questions
 from as2core.errors import BadSetting, Cancelled
-from as2core.files import write_text
 from as2core.metrics import average
 from as2core.nn.backbone import Backbone
 from as2core.nn.precision import has_bfloat16
 from as2core.rankers.base import HasWeights
 from as2core.rankers.passage_cache import fingerprint
+from as2core.system.files import write_text
 from as2core.training.dropout import FastDropout
 from as2core.training.hard_negatives import keep_highest_negatives
 from as2core.training.learners import Learner, R, Teacher, learner_for

@@ -19,7 +19,7 @@ from typing import Protocol
 
 import numpy as np
 
-from as2core.files import replace_file
+from as2core.system.files import replace_file
 from as2core.types import Candidate, OnProgress, Question
 
 log = logging.getLogger(__name__)

@@ -20,10 +20,10 @@ from as2core.data import jsonl
 from as2core.data.catalog import CORPORA, load_questions, stream_questions
 from as2core.data.starter import build
 from as2core.errors import UnreadableFile
-from as2core.files import sha256
 from as2core.nn.backbone import DEFAULT_SHA256, load_backbone
 from as2core.nn.precision import has_bfloat16
 from as2core.rankers.bi_encoder import BiEncoderRanker
+from as2core.system.files import sha256
 from as2core.training.mining import VectorCache, add_far_negatives, add_hard_negatives, keep_nearest_negatives
 from as2core.training.recipes import Recipe
 from as2core.types import OnProgress, Question

@@ -23,13 +23,13 @@ import torch
 
 from as2core.data.catalog import load_questions
 from as2core.errors import BadSetting
+from as2core.evaluation.robustness import measure_robustness
 from as2core.nn.backbone import DEFAULT_BACKBONE, load_backbone
 from as2core.rankers.base import HasWeights
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import MODELS_DIR, load_version
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
 from as2core.rankers.versions import read_card, save_version, update_description
-from as2core.robustness import measure_robustness
 from as2core.training import recipe_data
 from as2core.training.augmentation import pad_candidates
 from as2core.training.calibrate import calibrate, level_end

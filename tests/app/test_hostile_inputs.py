@@ -32,9 +32,9 @@ from app.versions import archive, loading, management, promotion, registry
 from app.workbench import login, people
 from app.workbench.settings import Settings
 from as2core.errors import As2Error
-from as2core.hosts import HostGuard, parse_hosts
 from as2core.serving.rankers import ServedRankers
 from as2core.serving.routes import build
+from as2core.system.hosts import HostGuard, parse_hosts
 
 MANY = int(os.environ.get("AS2_TEST_INPUTS", "400"))  # a test
 SEVERAL = [pytest.param(15, id="some"), pytest.param(MANY, id="many", marks=pytest.mark.slow)]

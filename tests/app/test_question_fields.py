@@ -16,8 +16,8 @@ from app.versions.evaluations import hash_questions
 from as2core.data import jsonl
 from as2core.data.catalog import open_questions
 from as2core.data.lazy_questions import LazyQuestions
-from as2core.parity import replace_texts
-from as2core.synonyms import Synonyms
+from as2core.export.parity import replace_texts
+from as2core.questions.synonyms import Synonyms
 from as2core.types import Candidate, Question, Verdict
 
 ANNOTATIONS = (("ann", "correct"), ("bob", "incorrect"))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from as2core.commands.serve import _load, open_port
-from as2core.synonyms import Synonyms
+from as2core.questions.synonyms import Synonyms
 
 
 def test_a_server_answers_until_it_is_told_to_end(tmp_path):

@@ -26,8 +26,8 @@ from app.ui.text import plain
 from app.versions import promotion, registry
 from app.versions.outcome import Change
 from app.versions.registry import VersionView
-from as2core.evaluation import Outcome
-from as2core.gate import GateFailed
+from as2core.evaluation.gate import GateFailed
+from as2core.evaluation.rankers import Outcome
 
 CHOICE = "adapt_ignore_gates"
 _REFUSAL = "_adapt_refusal"  # of the session: a version, and why the last click on its card did not promote it

@@ -13,7 +13,7 @@ from app.ui.text import plain
 from app.versions.registry import VersionView
 from app.workbench.people import AnnotatorView
 from app.workbench.workbench import Workbench
-from as2core.gate import GateFailed
+from as2core.evaluation.gate import GateFailed
 
 MISSED = "_adapt_gate_missed"  # of the session: the version that missed a gate when it was to be promoted
 

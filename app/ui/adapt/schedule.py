@@ -9,7 +9,7 @@ from app.ui.errors import guard
 from app.ui.page import Frame
 from app.ui.text import plain
 from app.versions.outcome import MAX_FORGOTTEN_POINTS
-from as2core.evaluation import Outcome
+from as2core.evaluation.rankers import Outcome
 from as2core.messages import count
 
 

@@ -16,7 +16,7 @@ from app.ui.wording import name_version_state
 from app.versions import management, promotion, registry
 from app.versions.registry import Promotion, VersionView
 from app.workbench.workbench import Workbench
-from as2core.evaluation import Outcome
+from as2core.evaluation.rankers import Outcome
 from as2core.messages import count
 
 Colour = Literal["green", "gray", "blue", "orange"]

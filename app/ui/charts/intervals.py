@@ -10,7 +10,7 @@ from altair.typing import ChartType
 from app.compare.comparison import RankerResult
 from app.ui.text import format_signed
 from app.ui.theme import BLUE, GREEN, GREY, ORANGE, PADDING
-from as2core.evaluation import Outcome
+from as2core.evaluation.rankers import Outcome
 
 ROW_HEIGHT = 30  # pixels a line of a dot plot
 COLOURS = {Outcome.BETTER: GREEN, Outcome.WORSE: ORANGE, Outcome.UNCLEAR: BLUE}

@@ -14,9 +14,9 @@ from app.ui import navigation, url
 from app.ui.errors import catch_errors
 from app.ui.text import format_percent, plain
 from app.workbench.workbench import Workbench
-from as2core.error_slices import OWN, SliceResult
+from as2core.evaluation.error_slices import OWN, SliceResult
+from as2core.evaluation.slice_rules import SliceRule
 from as2core.messages import count
-from as2core.slice_rules import SliceRule
 
 TITLES = {
     UNKNOWN: "No sentence is labelled correct",

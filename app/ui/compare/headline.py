@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from app.compare.comparison import ComparisonView
 from app.compare.pairs import PairedResult
 from app.compare.sweeps import parse_ratio
-from as2core.evaluation import is_clear
+from as2core.evaluation.rankers import is_clear
 from as2core.messages import count, join
 
 MAX_TIE = 1e-9  # between two means that are the same

@@ -21,10 +21,10 @@ from app.ui.compare.names import count_questions, count_rankers, describe_raw_na
 from app.ui.compare.sweep import build_sweep_chart, describe_sweep, split_sweeps
 from app.ui.text import escape, format_number, format_signed, format_time, plain, render_notes, shorten
 from app.ui.wording import UNRANKED, describe_p, describe_test
-from as2core.evaluation import is_clear
+from as2core.evaluation.rankers import is_clear
+from as2core.evaluation.training_record import merge_overlaps
 from as2core.messages import count
 from as2core.metrics import MEANINGS, name_effect
-from as2core.training_record import merge_overlaps
 
 Column = tuple[Sequence[object], ColumnConfig | None]
 CHANGE = 1e-9  # of a question's figure; less is rounding

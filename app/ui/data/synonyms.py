@@ -12,8 +12,8 @@ from app.ui.page import Frame, announce
 from app.ui.session.unsaved import find_sent_text, register_field
 from app.ui.text import capitalize, plain
 from as2core.messages import count
-from as2core.synonym_proposals import SynonymProposal
-from as2core.synonyms import ARROW, BadLines, Synonyms
+from as2core.questions.synonym_proposals import SynonymProposal
+from as2core.questions.synonyms import ARROW, BadLines, Synonyms
 
 _FIRST = "_data_synonyms_first"  # of the session: those that the text was begun with
 _PROBLEMS = "_data_synonyms_problems"  # of the session: a text, and what is wrong in its lines

@@ -29,8 +29,8 @@ from app.ui.text import escape, plain, render_notes
 from app.workbench.workbench import Workbench
 from as2core.deciding.text import describe_others
 from as2core.errors import As2Error
+from as2core.evaluation.training_record import merge_overlaps
 from as2core.messages import MINUS
-from as2core.training_record import merge_overlaps
 
 MENU_ENTRY = "Decide A or B: which of two rankers is better"
 DESCRIPTION = "Which of two rankers is better on your questions? Candidates whose labels can change the conclusion."

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from as2core.uncertainty import LEVEL, Estimate, estimate_mean
+from as2core.experiments.uncertainty import LEVEL, Estimate, estimate_mean
 
 HOLDS, UNDECIDED, FAILS, NOT_RUN = "holds", "undecided", "does not hold", "not run"
 VERDICTS = (HOLDS, UNDECIDED, FAILS, NOT_RUN)

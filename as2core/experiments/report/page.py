@@ -15,7 +15,7 @@ from pathlib import Path
 from as2core.errors import UnreadableFile
 from as2core.experiments.base import EXPERIMENTS, TARGETS, Options, Report, table, write_section
 from as2core.experiments.report.findings import NOT_RUN, VERDICTS, Row
-from as2core.files import write_text
+from as2core.system.files import write_text
 
 FINDINGS_SECTION = "findings"
 OTHER_SETS = {"squad-sent": "SQuAD-sent", "nq-la": "NQ-LA", "gpd": "GPD"}

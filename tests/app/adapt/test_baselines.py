@@ -5,7 +5,7 @@ import pytest
 from app.adapt import measuring
 from app.ask import asking
 from app.ranking.retrieval_order import RetrievalOrder, measure_retrieval
-from as2core.evaluation import evaluate
+from as2core.evaluation.rankers import evaluate
 from as2core.rankers.bm25 import BM25Ranker
 from as2core.types import Candidate, Question
 

@@ -3,7 +3,7 @@ import pytest
 
 from app.adapt.cross_fitting import MAX_FEW_QUESTIONS, MIN_HELD_OUT_QUESTIONS, CrossFit, cross_fit, plan_folds
 from app.adapt.report import BeforeAfter
-from as2core.evaluation import Evaluation
+from as2core.evaluation.rankers import Evaluation
 from as2core.types import Candidate, Question
 
 WORDS = "oak elm ash fir yew box bay fig nut pea rye hop tea oat".split()

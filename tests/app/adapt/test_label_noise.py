@@ -12,7 +12,7 @@ from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace, ExitRecord
 from as2core.cost import EncoderShape
 from as2core.errors import NotEnoughLabels
-from as2core.synonyms import Synonyms
+from as2core.questions.synonyms import Synonyms
 from as2core.types import Candidate, Question
 
 

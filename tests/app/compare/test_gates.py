@@ -15,7 +15,7 @@ from app.workbench import people
 from app.workbench.people import NotAllowed
 from as2core.data import jsonl
 from as2core.errors import BadSetting, UnknownData, UnknownRanker, UnreadableFile
-from as2core.gate import GateFailed, Requirement, check_gate
+from as2core.evaluation.gate import GateFailed, Requirement, check_gate
 from as2core.types import Candidate, Question
 from db.repositories import versions as rows
 

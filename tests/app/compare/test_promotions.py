@@ -14,7 +14,7 @@ from app.workbench.people import NotAllowed
 from app.worker import RUNNERS
 from as2core.data import jsonl
 from as2core.errors import UnknownData
-from as2core.gate import GateFailed
+from as2core.evaluation.gate import GateFailed
 from as2core.types import Candidate, Question
 from db.repositories import versions as rows
 

@@ -15,7 +15,7 @@ from app.ranking.synonyms import write_synonyms
 from app.workbench import people
 from as2core.data import jsonl
 from as2core.errors import As2Error, BadSetting
-from as2core.synonyms import Synonyms
+from as2core.questions.synonyms import Synonyms
 from db.repositories import candidates as candidate_rows
 
 

@@ -17,7 +17,7 @@ from app.workbench.people import NotAllowed
 from app.worker import RUNNERS
 from as2core.data import jsonl
 from as2core.errors import BadSetting
-from as2core.synonyms import Synonyms
+from as2core.questions.synonyms import Synonyms
 from as2core.types import Candidate, Question
 from db.models import Run
 from db.repositories import questions as rows

@@ -6,7 +6,8 @@ from app.adapt.report import BeforeAfter
 from app.ui.adapt.card.figures import describe_forgetting
 from app.ui.wording import describe_test
 from app.versions.outcome import MAX_FORGOTTEN_POINTS, Change, compare_with_parent, find_change, is_forgetting
-from as2core.evaluation import MAX_P, Outcome, PairedTest, find_outcome, is_clear
+from as2core.evaluation.rankers import MAX_P, Outcome, find_outcome, is_clear
+from as2core.metrics import PairedTest
 
 PAIRED = PairedTest(difference=0.04, low=0.01, high=0.07, p=0.03, wins=12, losses=3, ties=20)
 

@@ -8,7 +8,7 @@ from fake_models import write_version
 
 from app import bootstrap
 from app.workbench.home import prepare_home
-from as2core.files import match_mode
+from as2core.system.files import match_mode
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
 

@@ -12,9 +12,9 @@ from as2core.bulk import pool
 from as2core.bulk.packed_ranker import PackedRanker
 from as2core.bulk.pool import MAX_TRIES, Chunk, WorkFailed, check_address, hand_out_again
 from as2core.bulk.ranking import CHUNKS_PER_CORE, Scoring, divide
-from as2core.cores import count_cores
 from as2core.errors import BadSetting
-from as2core.evaluation import BATCH_CANDIDATES
+from as2core.evaluation.rankers import BATCH_CANDIDATES
+from as2core.system.cores import count_cores
 from as2core.types import Candidate, Question
 
 

@@ -23,7 +23,7 @@ from as2core.bulk import pool as pools
 from as2core.bulk.pool import WorkFailed, open_pool
 from as2core.bulk.ranking import evaluate_on_pool, score_on_ray
 from as2core.errors import BadSetting, DamagedModel
-from as2core.evaluation import evaluate
+from as2core.evaluation.rankers import evaluate
 from as2core.lookup import load_ranker, read_questions
 from as2core.rankers.catalog import get
 from as2core.types import Question

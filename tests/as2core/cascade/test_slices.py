@@ -8,8 +8,8 @@ import pytest
 from as2core.cascade.engine import run_cascade
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.slices import SlicedEngine, in_slices
-from as2core.pauses import handle_pauses
 from as2core.rankers.cascade import CascadeRanker
+from as2core.system.pauses import handle_pauses
 
 QUERY = "when was the tower finished"
 WORDS = "the tower bridge river iron steel built finished year city long high".split()

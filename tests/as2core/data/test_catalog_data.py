@@ -387,7 +387,7 @@ def test_what_is_wrong_with_qrels_names_its_line(text, reason):
 
 
 MODULES = (
-    "as2core, as2core.types, as2core.errors, as2core.text, as2core.cost, as2core.metrics, as2core.evaluation, "
+    "as2core, as2core.types, as2core.errors, as2core.text, as2core.cost, as2core.metrics, as2core.evaluation.rankers, "
     "as2core.data.catalog, as2core.data.starter, as2core.data.squad, as2core.data.pairs, as2core.data.statistics, "
     "as2core.data.asnq_plus, as2core.data.label_files.csv_ratings, as2core.documents.reading, as2core.documents.html, "
     "as2core.documents.pdf, as2core.documents.markdown, as2core.documents.word, as2core.documents.slides, "

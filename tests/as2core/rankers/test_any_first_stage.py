@@ -11,7 +11,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from as2core.commands.tune import _with_ratios
 from as2core.data import qrels
 from as2core.errors import BadSetting, UnknownRanker
-from as2core.evaluation import evaluate
+from as2core.evaluation.rankers import evaluate
 from as2core.metrics import order
 from as2core.rankers.base import list_hosts, list_untrained
 from as2core.rankers.catalog import check, get, list_destinations, list_parts, split_spec

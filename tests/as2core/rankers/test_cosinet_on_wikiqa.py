@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from as2core.data.catalog import apply_setting, load_questions
-from as2core.evaluation import evaluate
+from as2core.evaluation.rankers import evaluate
 from as2core.rankers.catalog import get
 from as2core.training.fine_tune import fine_tune
 from as2core.training.learners import suggest_settings

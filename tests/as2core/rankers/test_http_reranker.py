@@ -9,7 +9,7 @@ from fake_reranker import answer, listening, rank_by_length, reply_with
 from fastapi.testclient import TestClient
 
 from as2core.errors import BadSetting, DamagedModel, EndpointFailed
-from as2core.evaluation import evaluate
+from as2core.evaluation.rankers import evaluate
 from as2core.metrics import order
 from as2core.rankers import fusion, http
 from as2core.rankers.catalog import get, list_destinations, load_version

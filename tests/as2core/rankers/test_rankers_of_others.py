@@ -13,7 +13,7 @@ from as2core.cli import main
 from as2core.commands.train import _load_teacher
 from as2core.data import jsonl, qrels
 from as2core.errors import BadSetting, DamagedModel, UnknownRanker, UnreadableFile
-from as2core.evaluation import evaluate
+from as2core.evaluation.rankers import evaluate
 from as2core.rankers.catalog import check, get, list_run_files
 from as2core.training.settings import TrainSettings
 from as2core.types import Candidate, Question

@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 
 from as2core.cost import head_flops, layer_flops, sequential_cost
 from as2core.errors import BadSetting
-from as2core.evaluation import evaluate
+from as2core.evaluation.rankers import evaluate
 from as2core.metrics import order
 from as2core.rankers.bi_encoder import BiEncoderRanker
 from as2core.rankers.catalog import get

@@ -9,9 +9,9 @@ from collections import Counter
 import pytest
 
 from as2core.errors import Cancelled
-from as2core.pauses import SLICE_PAIRS, pause
 from as2core.serving import fair_queue
 from as2core.serving.fair_queue import FairQueue, Overloaded, Schedule, Ticket, TooManyRequests
+from as2core.system.pauses import SLICE_PAIRS, pause
 
 
 def run(schedule, work, *, newcomers=None, turns=10_000):

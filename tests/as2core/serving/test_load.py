@@ -18,10 +18,10 @@ import pytest
 from fastapi import HTTPException
 from polling import until
 
-from as2core.pauses import pause
 from as2core.serving import connections, limits
 from as2core.serving.rankers import ServedRankers
 from as2core.serving.routes import build
+from as2core.system.pauses import pause
 
 PATIENCE = 60.0  # seconds
 HEAD = b"POST /v1/rerank HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"

@@ -25,7 +25,7 @@ from tiny_models import tiny_models
 from as2core.bulk.packed_ranker import PackedRanker
 from as2core.commands.serve import Placement
 from as2core.errors import BadSetting
-from as2core.evaluation import BATCH_CANDIDATES
+from as2core.evaluation.rankers import BATCH_CANDIDATES
 from as2core.lookup import ACTIVE
 from as2core.rankers.catalog import get
 from as2core.relevance import score_relevance

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from fastapi.testclient import TestClient
 
+from as2core.questions.synonyms import Synonyms
 from as2core.rankers.catalog import get
 from as2core.serving.bodies import RerankRequest, cut
 from as2core.serving.problems import NO_OBJECT
 from as2core.serving.rankers import ServedRankers
 from as2core.serving.routes import build
-from as2core.synonyms import Synonyms
 from as2core.types import MAX_TEXT_CHARS, Candidate
 
 QUERY = "when was the tower finished"

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import errno
 import json
+from itertools import count
 from pathlib import Path
 
 from kestrel import QUESTION
+
+from as2core import terminal
 
 
 def test_labels_go_in_and_come_out_as_they_were(as2, as2_json, label_file, tmp_path):
@@ -61,6 +64,11 @@ def test_an_interrupted_import_says_how_to_go_on(as2, label_file, monkeypatch):
     assert (code, out) == (130, "")
     assert "as2: kestrel.jsonl: 0 of 1 questions are in; go on with --corpus 'kestrel'\nstopped\n" in err
     assert "2 new labels" in as2("labels", "import", label_file, "--corpus", "kestrel")[1]
+
+
+def test_a_long_import_says_how_far_it_is(as2, label_file, monkeypatch):
+    monkeypatch.setattr(terminal, "monotonic", count(step=60).__next__)
+    assert "importing kestrel.jsonl, questions: 100 %\n" in as2("labels", "import", label_file)[2]
 
 
 def test_a_folder_is_no_label_file(as2, tmp_path):

@@ -11,7 +11,7 @@ from app.ui.adapt.card.outcome import draw_outcome
 from app.ui.adapt.card.questions import FindExample, HiddenLabels, draw_excluded_labels, draw_questions
 from app.ui.adapt.card.training import describe_training
 from app.ui.text import escape
-from as2core.training_record import TRAINED_ON, VALIDATED_ON
+from as2core.evaluation.training_record import TRAINED_ON, VALIDATED_ON
 from as2core.types import Json
 
 LONG_KEYS = (TRAINED_ON, VALIDATED_ON, "per_question", "left_out")  # of a card; shown above, or too long to read

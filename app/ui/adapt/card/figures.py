@@ -12,7 +12,7 @@ from app.ui.wording import UNRANKED
 from app.versions.benchmarks import TITLES
 from app.versions.outcome import MAX_FORGOTTEN_POINTS, count_lost_points, is_forgetting
 from app.versions.registry import ANSWERING
-from as2core.evaluation import Outcome, find_outcome
+from as2core.evaluation.rankers import Outcome, find_outcome
 from as2core.messages import count
 from as2core.metrics import MEANINGS
 

@@ -15,7 +15,7 @@ from app.ui.charts.training import build_dev_chart, build_loss_chart
 from app.ui.compare.sweep import build_sweep_chart
 from app.ui.theme import BLUE, GREEN, ORANGE
 from app.versions.evaluations import ReliabilityBin
-from as2core.evaluation import Outcome
+from as2core.evaluation.rankers import Outcome
 
 ROWS = [
     RankerResult("bm25", {"AP": Figure(0.50, 0.40, 0.60)}, None, seconds=0.1),

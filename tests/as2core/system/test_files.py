@@ -8,7 +8,7 @@ import os
 import pytest
 
 from as2core.data import jsonl
-from as2core.files import open_writer, replace_file
+from as2core.system.files import open_writer, replace_file
 from as2core.types import Candidate, Question
 
 

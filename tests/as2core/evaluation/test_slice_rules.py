@@ -2,9 +2,9 @@
 
 import pytest
 
-from as2core.error_slices import OWN, measure_slices, slice_questions
 from as2core.errors import BadSetting, UnreadableFile
-from as2core.slice_rules import read_slice_rules
+from as2core.evaluation.error_slices import OWN, measure_slices, slice_questions
+from as2core.evaluation.slice_rules import read_slice_rules
 from as2core.types import Candidate, Question
 
 

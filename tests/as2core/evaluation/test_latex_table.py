@@ -6,8 +6,8 @@ from itertools import combinations
 
 import pytest
 
-from as2core.html_report import COMMAND, ReportContents
-from as2core.latex_table import escape_latex, write_latex
+from as2core.evaluation.html_report import COMMAND, ReportContents
+from as2core.evaluation.latex_table import escape_latex, write_latex
 from as2core.metrics import PairedTest
 
 NOTHING = PairedTest(0.0, -0.05, 0.05, 0.9, 12, 12, 9)

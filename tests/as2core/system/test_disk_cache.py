@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from as2core.disk_cache import DiskCache
+from as2core.system.disk_cache import DiskCache
 
 
 def make_cache(path, max_bytes=1 << 20) -> DiskCache:

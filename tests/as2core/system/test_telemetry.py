@@ -6,7 +6,7 @@ import sys
 import pytest
 from network_calls import find_outside_calls, trace_prefix
 
-from as2core.telemetry import remove_queue
+from as2core.system.telemetry import remove_queue
 
 LOAD_A_SESSION = """
 import sys

@@ -5,7 +5,7 @@ from hypothesis import given as for_any
 from hypothesis import strategies as st
 
 from as2core.errors import BadSetting, UnreadableFile
-from as2core.synonyms import BadLines, Synonyms
+from as2core.questions.synonyms import BadLines, Synonyms
 from as2core.types import Candidate, Question
 
 HOUSE = Synonyms.parse("""\

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from as2core.errors import BadSetting
+from as2core.experiments.uncertainty import estimate_mean
 from as2core.metrics import find_detectable_difference
-from as2core.uncertainty import estimate_mean
 
 
 def test_one_seed_gives_student_s_interval_over_questions():

@@ -2,7 +2,7 @@ import unicodedata
 
 import pytest
 
-from as2core.spelling import correct_spelling
+from as2core.questions.spelling import correct_spelling
 
 TEXTS = ["The Eiffel Tower was finished in 1889.", "Microbes live there.", "Halley saw the comet."]
 KNOWN = frozenset({"which", "bridge", "tower", "trial", "trail", "denise", "compete"})

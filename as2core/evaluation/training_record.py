@@ -14,9 +14,9 @@ from pathlib import Path
 
 from as2core.data import jsonl
 from as2core.data.catalog import find_shipped
-from as2core.files import is_folder
 from as2core.messages import join
 from as2core.rankers.catalog import CATALOG, MODELS_DIR, find_shipped_model, list_parts, split_spec
+from as2core.system.files import is_folder
 
 CARDS = ("card.json", "as2_card.json")  # of a version, and of an export for another program
 TRAINED_ON, VALIDATED_ON = "trained_on", "validated_on"  # lists of questions in a card

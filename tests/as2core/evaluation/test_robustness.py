@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from as2core.robustness import REWRITES, measure_robustness, no_question_mark, typo
+from as2core.evaluation.robustness import REWRITES, measure_robustness, no_question_mark, typo
 from as2core.types import Candidate, Question
 
 QUESTION = Question("q", "Who built the tower?", (Candidate("a", "who built it"), Candidate("b", "the tower stands")))

@@ -14,7 +14,7 @@ import pytrec_eval
 from as2core.cli import main
 from as2core.data import qrels
 from as2core.errors import BadSetting, UnreadableFile
-from as2core.run_evaluation import evaluate_run, find_run, read_qrels
+from as2core.evaluation.runs import evaluate_run, find_run, read_qrels
 
 NAMES = {"AP": "map", "RR": "recip_rank", "P@1": "P_1", "nDCG@10": "ndcg_cut_10"}
 

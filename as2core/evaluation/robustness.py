@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from as2core.metrics import order
+from as2core.questions.spelling import correct_spelling
 from as2core.rankers.base import Ranker, known_words
-from as2core.spelling import correct_spelling
 from as2core.types import Candidate, Question
 
 NOISE = "( see also the note on this page )"

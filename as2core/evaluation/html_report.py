@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from as2core.evaluation import PairedTest, is_clear
-from as2core.gate import Check
+from as2core.evaluation.gate import Check
+from as2core.evaluation.rankers import is_clear
+from as2core.evaluation.training_record import merge_overlaps
 from as2core.messages import HYPHEN, MINUS, count, format_p, format_signed
-from as2core.metrics import LABEL_SHARE, MEANINGS, name_effect
-from as2core.training_record import merge_overlaps
+from as2core.metrics import LABEL_SHARE, MEANINGS, PairedTest, name_effect
 
 WIDTH, PADDING = 260, 4  # pixels of an interval's drawing
 MAX_OUTCOMES = 5  # pairs that are told of in words; of more, those of the ranker with the highest AP

@@ -11,7 +11,7 @@ import as2core
 from as2core.data import qrels
 from as2core.data.catalog import QuestionSet
 from as2core.errors import BadSetting
-from as2core.evaluation import Cut, compute_intervals, count_cuts, evaluate
+from as2core.evaluation.rankers import Cut, compute_intervals, count_cuts, evaluate
 from as2core.metrics import order
 from as2core.rankers.base import ChoosesEngine, KeepsTrace, rank
 from as2core.rankers.catalog import get

@@ -15,34 +15,13 @@ import numpy as np
 from as2core import metrics
 from as2core.data.catalog import apply_setting
 from as2core.errors import BadSetting
-from as2core.metrics import PairedTest, bootstrap, bound_mean, paired_test, to_float32
+from as2core.metrics import PairedTest, bound_mean, to_float32
 from as2core.rankers.base import ChoosesEngine, KeepsTrace, Ranker, Trace, TracesTogether, bind_questions
 from as2core.types import OnProgress, Progress, Question
 
 MAX_PREPARATION_SECONDS = 600.0  # of an engine, before anything is scored
 BATCH_CANDIDATES = 500  # of several questions that share a run, for rankers that can
 MAX_P = 0.05  # of a difference that holds among several pairs
-
-__all__ = [
-    "Cut",
-    "Evaluation",
-    "Outcome",
-    "PairedTest",
-    "Tally",
-    "bootstrap",
-    "compute_intervals",
-    "count_cuts",
-    "evaluate",
-    "find_outcome",
-    "is_clear",
-    "join_evaluations",
-    "measure_tallies",
-    "paired_test",
-    "prepare_ranker",
-    "score_batch",
-    "score_questions",
-    "select_questions",
-]
 
 
 class Outcome(StrEnum):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from as2core.rewording import find_exact_form, find_loose_form, may_ask_alike
+from as2core.questions.rewording import find_exact_form, find_loose_form, may_ask_alike
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from as2core.error_slices import describe_length, describe_shared_words, find_kind, slice_questions
+from as2core.evaluation.error_slices import describe_length, describe_shared_words, find_kind, slice_questions
 from as2core.types import Candidate, Question
 
 

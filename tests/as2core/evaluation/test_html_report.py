@@ -4,9 +4,9 @@ import re
 from dataclasses import asdict
 from itertools import combinations
 
-from as2core.html_report import ReportContents, write_report
+from as2core.evaluation.html_report import ReportContents, write_report
+from as2core.evaluation.training_record import describe_overlap, merge_overlaps
 from as2core.metrics import PairedTest
-from as2core.training_record import describe_overlap, merge_overlaps
 
 
 def make_report(names=("a", "b", "b:ratio=0.3"), **changes):

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from as2core.threads import OTHER_VARIABLES, WAIT_POLICY
+from as2core.system.threads import OTHER_VARIABLES, WAIT_POLICY
 
 PRINT = f"import as2core, os, sys; print(os.environ.get({WAIT_POLICY!r}), 'torch' in sys.modules)"
 

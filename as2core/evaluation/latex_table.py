@@ -9,11 +9,12 @@ from itertools import combinations, islice, product
 from itertools import count as count_up
 from string import ascii_lowercase
 
-from as2core.evaluation import MAX_P, PairedTest, is_clear
-from as2core.gate import UNRANKED
-from as2core.html_report import ReportContents, find_corrected_p, list_measures
+from as2core.evaluation.gate import UNRANKED
+from as2core.evaluation.html_report import ReportContents, find_corrected_p, list_measures
+from as2core.evaluation.rankers import MAX_P, is_clear
+from as2core.evaluation.training_record import merge_overlaps
 from as2core.messages import count
-from as2core.training_record import merge_overlaps
+from as2core.metrics import PairedTest
 
 _WORDS = {"\\": "backslash", "~": "asciitilde", "^": "asciicircum", "<": "less", ">": "greater", "|": "bar"}
 _SPECIAL = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"} | {c: rf"\text{word}{{}}" for c, word in _WORDS.items()})

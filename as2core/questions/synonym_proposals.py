@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from as2core.synonyms import Synonyms
+from as2core.questions.synonyms import Synonyms
 from as2core.text import STOP_WORDS, find_words
 
 MIN_QUESTIONS = 2  # with the word, and as many of their answers with the term

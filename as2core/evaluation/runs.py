@@ -20,11 +20,11 @@ from as2core.data import runs
 from as2core.data.catalog import QuestionSet, sniff
 from as2core.data.source import read_all
 from as2core.errors import BadSetting
-from as2core.evaluation import Evaluation, select_questions
-from as2core.files import is_file
+from as2core.evaluation.rankers import Evaluation, select_questions
 from as2core.messages import count
 from as2core.metrics import MEASURES, average, measure_run
 from as2core.rankers.run import has_ending
+from as2core.system.files import is_file
 from as2core.types import Question
 
 JUDGED_SHARE = "Judged@10"  # the share of a question's first ten that are in the qrels

@@ -3,8 +3,8 @@ from hypothesis import given as for_any
 from hypothesis import strategies as st
 from scipy.stats import fisher_exact
 
-from as2core.synonym_proposals import MAX_P, AnsweredQuestion, propose_synonyms
-from as2core.synonyms import Synonyms
+from as2core.questions.synonym_proposals import MAX_P, AnsweredQuestion, propose_synonyms
+from as2core.questions.synonyms import Synonyms
 
 PARTS = "belt pump fan valve drum seal board hose door panel frame motor".split()
 TYPES = {"whale": "VX-90", "clerk": "VX-60", "toaster": "DR-12"}

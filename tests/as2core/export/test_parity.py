@@ -8,8 +8,8 @@ import pytest
 from as2core.cli import main
 from as2core.data import jsonl
 from as2core.errors import BadSetting
+from as2core.export.parity import FILE, INT8, Parity, compare, compare_engines
 from as2core.nn.backbone import load_backbone
-from as2core.parity import FILE, INT8, Parity, compare, compare_engines
 from as2core.rankers.cascade import CascadeRanker
 from as2core.types import Candidate, Question
 

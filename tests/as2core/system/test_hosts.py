@@ -9,7 +9,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from as2core.hosts import HostGuard, parse_hosts
+from as2core.system.hosts import HostGuard, parse_hosts
 
 
 async def answer(_request):

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from as2core.evaluation.slice_rules import SliceRule
 from as2core.metrics import wilson_interval
-from as2core.slice_rules import SliceRule
 from as2core.text import STOP_WORDS, tokenize
 from as2core.types import Question
 

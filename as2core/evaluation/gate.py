@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 from as2core.errors import As2Error, BadSetting, UnreadableFile
 
 if TYPE_CHECKING:
-    from as2core.evaluation import Evaluation
+    from as2core.evaluation.rankers import Evaluation
 
 UNRANKED = "no reranking"
 KEYS = {"measure", "at_least", "against", "max_loss", "sure"}
