@@ -33,6 +33,7 @@ from db.repositories.candidates import NewCandidate
 from db.repositories.pairs import Pair
 
 UNRANKED = 10**9
+MOVED = "moved"  # what was done to labels that went to other sentences
 
 
 class OverlapReached(As2Error):
@@ -64,8 +65,8 @@ class LabelView:
 
 @dataclass(frozen=True, slots=True)
 class ActView:
-    """One act that could be undone. `pairs`: how many it was about; the first is shown. `label` may be "withdrawn".
-    `event_id`: of its newest event."""
+    """One act that could be undone. `pairs`: how many it was about; the first is shown. `label` may be "withdrawn", or
+    MOVED with the sentence that the label is on now. `event_id`: of its newest event."""
 
     question_id: int
     sentence_id: int
@@ -264,12 +265,15 @@ def list_acts(wb: Workbench, annotator_id: int, corpus_id: int, limit: int = 5) 
                 acts.setdefault(row.LabelEvent.act or before, []).append(row)
             if len(batch) < page:
                 break
-    views = []
-    for events in islice(acts.values(), limit):
-        event, question, sentence = events[-1]
-        pair, newest_id = (event.question_id, event.sentence_id), events[0].LabelEvent.id
-        views.append(ActView(*pair, question, sentence, event.label, len(events), newest_id))
-    return tuple(views)
+    return tuple(_view_act(events) for events in islice(acts.values(), limit))
+
+
+def _view_act(events: list[Row]) -> ActView:
+    """Of its events, newest first. A moved label has two: it is withdrawn where it was."""
+    event, question, sentence = events[-1]
+    labels = sum(row.LabelEvent.label != WITHDRAWN for row in events)
+    label, pairs = (MOVED, labels) if 0 < labels < len(events) else (event.label, len(events))
+    return ActView(event.question_id, event.sentence_id, question, sentence, label, pairs, events[0].LabelEvent.id)
 
 
 def _view(event: LabelEvent, *, changed: bool = True, pairs: int = 1) -> LabelView:

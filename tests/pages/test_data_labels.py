@@ -112,8 +112,8 @@ def test_an_admin_moves_the_labels_of_all_on_a_sentence_at_once(wb, me, ann, gon
     monkeypatch.setattr(page, "_draw_table", lambda view, key: [r for r in view.page if not r.is_gone])
     [steps] = [d.value for d in open_page("data", HERE | {"label": "incorrect"}).dataframe if "what" in d.value]
     assert dict(zip(steps["annotator"], steps["what"], strict=True)) == {
-        "ann": "Incorrect (by an admin)",
-        "me": "Correct",
+        "ann": "Incorrect (moved here by an admin)",
+        "me": "Correct (moved here)",
     }
 
 

@@ -116,7 +116,7 @@ def _draw_history(frame: Frame, record: LabelRecord, records: Sequence[LabelReco
             {
                 "when": format_time(e.created),
                 "annotator": e.annotator,
-                "what": capitalize(e.label) + (" (Undo)" if e.is_undo else " (by an admin)" if e.is_by_admin else ""),
+                "what": capitalize(e.describe()),
             }
             for e in events
         ],

@@ -127,10 +127,28 @@ def test_an_admin_moves_labels_of_somebody_who_left_and_they_keep_name_and_time(
     assert (event.actor, event.act, event.target, event.detail) == ("ann", "move labels", "club", "1 of ann, 1 of bob")
     assert [e.annotator for e in label_list.list_history(wb, *new_pair(page), by=ann.id)] == ["ann", "bob"]
     [moved] = [e for e in label_list.list_history(wb, *new_pair(page), by=ann.id) if e.annotator == "bob"]
-    assert (moved.label, moved.is_by_admin) == ("incorrect", True)
+    assert (moved.label, moved.is_by_admin, moved.is_move) == ("incorrect", True, True)
+    assert moved.created == clock() > given  # when it was moved
     annotation.undo_last(wb, ann.id, club.id)  # her own comes back, his stays moved
     page = label_list.list_labels(wb, club.id, by=ann.id, which=LabelSearch(search="54"), limit=9).page
     assert [r.annotator for r in page] == ["bob"]
+
+
+def test_a_move_is_one_act_in_what_can_be_undone_and_in_the_histories_of_both_sentences(wb, club, ann, question_id):
+    ingestion.ingest(wb, club.id, [("rules.txt", REWORDED)])
+    records, new = find_fee(wb, club, ann)
+    move(wb, club, ann, records, new)
+    last, *others = annotation.list_acts(wb, ann.id, club.id)
+    assert (last.label, last.text, last.pairs) == ("moved", "The yearly fee is 54 euros a year.", 1)
+    assert [act.label for act in others] == ["incorrect", "correct"]
+    old, [successor] = (question_id, records[0].sentence_id), new.values()
+    steps = [e.describe() for e in label_list.list_history(wb, *old, by=ann.id)]
+    assert steps == ["correct", "moved to another sentence"]
+    there = (question_id, successor.sentence_id)
+    assert [e.describe() for e in label_list.list_history(wb, *there, by=ann.id)] == ["correct (moved here)"]
+    annotation.undo_last(wb, ann.id, club.id)
+    steps = [e.describe() for e in label_list.list_history(wb, *there, by=ann.id)]
+    assert steps == ["correct (moved here)", "withdrawn (Undo)"]
 
 
 def new_pair(page):
