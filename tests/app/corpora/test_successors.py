@@ -73,6 +73,16 @@ def test_a_sentence_without_one_like_it_has_no_successor(wb, club, ann, question
     assert successors.find_successor(wb, club.id, record.sentence_id) is None
 
 
+def test_labels_of_reworded_sentences_are_counted_when_a_deleted_file_is_added_again_changed(
+    wb, club, ann, question_id
+):
+    documents.delete_document(wb, documents.find_document_by_name(wb, club.id, "rules").id)
+    report = ingestion.ingest(wb, club.id, [("rules.txt", REWORDED + b" Notice is given in March.")])
+    assert (report.added, report.updated, report.orphans) == (1, 0, 1)  # the notice is back on its label
+    assert set(find_gone(wb, club, ann)) == {"The fee is 48 euros a year."}
+    assert ingestion.ingest(wb, club.id, [("rules.txt", REWORDED)]).orphans == 1  # the notice alone: it went just now
+
+
 def test_labels_follow_a_document_that_was_added_under_another_name_and_deleted_under_the_first(
     wb, club, ann, question_id
 ):
