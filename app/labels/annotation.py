@@ -7,7 +7,7 @@ next is up to `leasing`.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -214,7 +214,7 @@ def undo_last(wb: Workbench, annotator_id: int, corpus_id: int) -> LabelView | N
         if not events:
             return None
         try:
-            return _undo(s, events, wb.clock())
+            return undo_events(s, events, wb.clock())
         except OverlapReached:  # from a withdrawal, the one event of its act
             _leave_withdrawn(s, events[0], corpus_id, wb.clock())
     raise CannotUndo(
@@ -223,9 +223,10 @@ def undo_last(wb: Workbench, annotator_id: int, corpus_id: int) -> LabelView | N
     )
 
 
-def _undo(s: Session, events: list[LabelEvent], now: datetime) -> LabelView:
-    """Take back the events of one act; what an admin withdrew since stays withdrawn, however many acts are undone.
-    Raises OverlapReached where a label that was withdrawn is not wanted any more, wherever it was given."""
+def undo_events(s: Session, events: Sequence[LabelEvent], now: datetime) -> LabelView:
+    """Take back the events of one act, in the transaction of a caller; what an admin withdrew since stays withdrawn,
+    however many acts are undone. Raises OverlapReached where a label that was withdrawn is not wanted any more,
+    wherever it was given."""
     reversals = []
     for pair in sorted((event.question_id, event.sentence_id) for event in events):
         queues.lock_candidate(s, *pair)
