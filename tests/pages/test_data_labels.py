@@ -63,6 +63,17 @@ def test_ones_own_label_is_corrected_where_it_was_looked_up_and_another_s_is_not
     assert "data_label_change_incorrect" not in [b.key for b in open_page("data", HERE).button]
 
 
+def test_the_words_of_a_search_are_in_the_address_and_followed_back(wb, with_labels):
+    at = open_page("data", HERE)
+    at = at.text_input(key="data_label_search").set_value("nowhere").run()
+    assert at.query_params["words"] == "nowhere"
+    at = open_page("data", HERE | {"words": "nowhere"})
+    assert "No label matches" in texts(at) and at.text_input(key="data_label_search").value == "nowhere"
+    at.query_params["words"] = ""
+    at = at.run()
+    assert "3 labels" in texts(at) and at.text_input(key="data_label_search").value == ""
+
+
 @pytest.fixture
 def gone(wb, me):
     """A label of one's own on a sentence that was reworded."""

@@ -35,8 +35,10 @@ def draw(frame: Frame) -> None:
         is_viewer = frame.explain_refusal() is not None
         st.caption(f"{'' if is_viewer else 'These are your own labels. '}An admin sees everyone's.")
     with st.container(horizontal=True, vertical_alignment="top"):  # their labels are in one line
+        url.follow("words", "data_label_search", str)
         search = st.text_input("Search labels", key="data_label_search", icon=":material/search:",
                                placeholder="Words of the question or the sentence").strip()  # fmt: skip
+        url.put(words=search)
         label = url.choose("data", "label", "Label", NAMES)
         is_gone = bool(url.choose("data", "where", "State", STATES))
         annotator = _choose_annotator(frame)
