@@ -194,7 +194,7 @@ def draw_changes(frame: Frame, job: JobView) -> None:
     if not (changes := comparison_job.describe_changes(frame.wb, job)):
         return
     with st.container(horizontal=True, vertical_alignment="center", key="compare_changes"):
-        st.markdown(f":material/update: Changed since this comparison: {changes}. The figures are of before.",
+        st.markdown(f":material/update: Since this comparison: {changes}. The figures are from before.",
                     width="stretch")  # fmt: skip
         st.button("Compare again", key="compare_repeat", icon=":material/replay:", on_click=_repeat,
                   args=(frame.wb, job, frame.annotator.id), help="The same rankers on today’s labels")  # fmt: skip
