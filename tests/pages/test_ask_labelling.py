@@ -33,7 +33,7 @@ def test_the_opposite_label_of_a_sentence_of_the_same_words_is_named_beside_ones
     assert not any("the same words" in c.value for c in at.caption)
     at = at.button(key="as2_label_answer_correct").click().run()
     lines = [c.value for c in at.caption if "the same words" in c.value]
-    assert lines[0].endswith(f"You labelled the same words incorrect in {other.title}.")
+    assert lines[0].endswith(f"You labelled the same words incorrect in “{other.title}”.")
 
 
 def test_the_line_for_a_stored_label_is_there_before_there_is_one(wb):

@@ -43,7 +43,7 @@ def _describe_opposite(frame: Frame, view: AskView, sentence_id: int) -> str:
     if (place := consensus.find_opposite(texts, labels, ids.index(sentence_id))) is None:
         return ""
     other = view.candidates[place]
-    return f"You labelled the same words {labels[place]} in {name_document(other.title, other.heading)}."
+    return f"You labelled the same words {labels[place]} in “{name_document(other.title, other.heading)}”."
 
 
 def draw_queue_state(frame: Frame, question_id: int) -> None:
