@@ -35,6 +35,18 @@ def test_labels_are_listed_and_those_found_are_withdrawn_after_a_question(wb, an
     assert count_labels(wb, ann) == 1
 
 
+def test_below_the_last_row_is_room_for_the_bar_of_a_table_that_is_wider_than_the_page(wb, with_labels, monkeypatch):
+    heights, draw = [], page.st.dataframe
+
+    def measure(*of, height="auto", **how):
+        heights.append(height)
+        return draw(*of, height=height, **how)
+
+    monkeypatch.setattr(page.st, "dataframe", measure)
+    open_page("data", HERE)
+    assert heights == [4 * 35 + 2 + 11]  # the head and three rows, a border, and what the bar takes with its edge
+
+
 def test_who_is_no_admin_sees_their_own(wb, me, with_labels):
     annotation.give_label(wb, question_id=2, sentence_id=1, annotator_id=me.id, label="correct")
     stored.set_role(wb, "annotator")

@@ -22,6 +22,8 @@ from as2core.messages import count
 from as2core.types import LABELS
 
 PAGE_LABELS = 100
+# Streamlit's own height has no room for the bar below a table that is wider than the page: it would lie on the last row
+MAX_TABLE_PIXELS, ROW_PIXELS, BAR_PIXELS = 400, 35, 13
 NAME = "labels"  # of this list
 WITHDRAWAL = Choice("data_labels_withdraw")  # of LabelRecords
 NAMES = {"": "All", **{label: STYLES[label][0] for label in LABELS}}
@@ -90,6 +92,7 @@ def _draw_table(view: LabelsView, key: str) -> list[LabelRecord]:
             }
             for r in view.page
         ],
+        height=min(MAX_TABLE_PIXELS, ROW_PIXELS * (len(view.page) + 1) + BAR_PIXELS),
         key=f"data_labels {key} {hash(tuple(r.created for r in view.page))}",  # other rows: another selection
         on_select="rerun",
         selection_mode="multi-row",

@@ -9,6 +9,7 @@ import stored
 from app_pages import markup, open_page, texts
 from comparisons import open_comparison, table
 from fake_models import write_version
+from streamlit.proto.Block_pb2 import Block
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 
 from app.adapt.label_selection import LabelSelection
@@ -313,6 +314,12 @@ def test_a_sweep_is_one_name_in_a_list_of_rankers():
     assert names.count_rankers(ratios) == "1 ranker, cascade at 3 shares dropped"
 
 
+def list_blocks(block):
+    """The block and all in it."""
+    inner = [x for child in block.children.values() if hasattr(child, "children") for x in list_blocks(child)]
+    return [block, *inner]
+
+
 def test_questions_whose_candidates_all_have_labels_cannot_be_labelled_but_looked_through(wb, job):
     at = open_comparison(job)
     at = at.selectbox(key="compare_findings_ranker").set_value("rr").run()
@@ -329,6 +336,8 @@ def test_questions_whose_candidates_all_have_labels_cannot_be_labelled_but_looke
     assert not [label for label in links if label.startswith("Label candidates")]
     assert links["Look for wrong labels"] == {"corpus": "things", "view": "list"}
     assert at.button(key="compare_label_none").disabled
+    [row] = [b for b in list_blocks(at.main) if at.button(key="compare_label_none") in b.children.values()]
+    assert row.proto.flex_container.align == Block.FlexContainer.ALIGN_CENTER  # the links beside it are less high
     assert "Every candidate of these questions has a label." in texts(at)
 
 
