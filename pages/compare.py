@@ -52,6 +52,7 @@ if job is not None:
     if job.result:
         with st.spinner("Drawing …"):
             view = comparison.load_comparison(wb, job.id, by=person.id)
+        setup.draw_changes(frame, job)
         _draw_result(view)
     setup.draw_earlier(jobs, job.id)
     shipped.draw_way(wb, corpus.name)

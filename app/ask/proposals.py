@@ -34,11 +34,15 @@ from as2core.generation.questions import Writer, rule_writer
 from as2core.generation.round_trip import add_if_new, normalise
 from as2core.types import CORRECT, Json
 from db.models import ASKED, Corpus, Proposal, Sentence
+from db.repositories import labels as label_rows
 from db.repositories import proposals as rows
+from db.repositories import question_lists
 from db.repositories import questions as question_rows
 from db.repositories.questions import PROPOSED
 
-ACCEPT, REJECT, RESTORE = "accept a proposal", "reject a proposal", "restore a rejected proposal"  # in the audit log
+# in the audit log
+ACCEPT, REJECT, RESTORE = "accept a proposal", "reject a proposal", "restore a rejected proposal"
+TAKE_BACK = "take back an accepted proposal"
 DEFAULT_QUESTIONS, MAX_QUESTIONS = 20, 200  # questions of one run
 MAX_TRIES_PER_QUESTION = 6  # sentences
 SENTENCES_PER_CHECK = 200  # sentences without a question between two checks whether the job is to stop
@@ -158,6 +162,31 @@ def restore(wb: Workbench, proposal_id: int, *, annotator_id: int) -> None:
             raise AlreadyDecided("this proposal was restored already, or its sentence was deleted")
         row.state = rows.WAITING
         audit.record(s, wb.clock(), annotator_id, RESTORE, row.text, f"of {s.get_one(Corpus, row.corpus_id).name}")
+
+
+def undo_acceptance(wb: Workbench, proposal_id: int, *, annotator_id: int) -> None:
+    """One that this person accepted waits again: their label is undone, and the question deleted unless it is there for
+    more than that. Raises AlreadyDecided, NotAllowed for a viewer, UnknownCorpus."""
+    wb.later.finish()  # a run that was stored after its question would have none to belong to
+    with wb.write(durable=True) as s:
+        people.require(s, annotator_id, TAKE_BACK)
+        corpus_id = rows.find_corpus_id(s, proposal_id)
+        if corpus_id is not None:  # locked before the proposal, as in `accept`
+            lock_corpus(s, corpus_id)
+        row = s.get(Proposal, proposal_id, with_for_update=True)
+        if corpus_id is None or row is None or row.state != rows.ACCEPTED:
+            raise AlreadyDecided("this proposal was taken back already, or its sentence was deleted")
+        question = None if row.question_id is None else question_lists.lock_question(s, row.question_id)
+        row.state, row.question_id, text = rows.WAITING, None, row.text
+        if question is not None:
+            text = question.text
+            newest = label_rows.find_newest_event(s, question.id, row.sentence_id, annotator_id)
+            if newest is not None and newest.label == CORRECT and not newest.queue:  # as `accept` gave it
+                annotation.undo_events(s, [newest], wb.clock())
+            s.flush()
+            if question.origin == PROPOSED and not rows.has_use(s, question.id, proposal_id):
+                question_lists.delete_question(s, question.id)
+        audit.record(s, wb.clock(), annotator_id, TAKE_BACK, text, f"of {s.get_one(Corpus, corpus_id).name}")
 
 
 def _lock_waiting(s: Session, proposal_id: int) -> Proposal:

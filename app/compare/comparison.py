@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 MAX_UNLABELLED_FIRST = 0.1  # of the questions, for a comparison without a warning
 MAX_NAMES = 3  # of a warning
+QUESTIONS = "data.jsonl"  # of the job's folder: those that it compares on
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,7 @@ def load_comparison(wb: Workbench, job_id: int, *, by: int | None = None) -> Com
     job = queue.load_job(wb, job_id)
     if job.kind != JobKind.COMPARE or not job.result:
         raise As2Error(f"job {job_id} is not a finished comparison: it is a {job.kind} and {job.state}")
-    file = wb.settings.jobs_dir / str(job_id) / "data.jsonl"
+    file = wb.settings.jobs_dir / str(job_id) / QUESTIONS
     if not file.is_file():
         raise As2Error(f"the questions of comparison {job_id} are gone ({file}): compare again")
     settings = ComparisonSettings.of(job)

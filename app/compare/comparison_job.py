@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 
 from app.compare import question_sets
-from app.compare.comparison import ComparisonSettings, to_row
+from app.compare.comparison import QUESTIONS, ComparisonSettings, to_row
 from app.compare.pairs import compare_pairs
 from app.compare.rankers import check_ranker, describe_destinations, is_path, name_active, note_trained_on
 from app.compare.short_names import shorten_paths
@@ -24,6 +24,7 @@ from app.jobs.attempt import JobRun
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
 from app.jobs.remaining import describe_remaining
+from app.labels.consensus import load_summary, mark_outcomes
 from app.ranking.retrieval_order import measure_retrieval
 from app.ranking.synonyms import describe_synonyms
 from app.versions import loading
@@ -276,12 +277,9 @@ def _note_unlabelled(questions: Sequence[Question]) -> list[str]:
 
 def _freeze_questions(job: JobRun, settings: ComparisonSettings) -> list[Question]:
     """The questions as they were when the job first ran, and beside them the synonyms with which they are read."""
-    file = job.folder / "data.jsonl"
+    file = job.folder / QUESTIONS
     if not file.exists():
-        with_unlabelled = settings.with_unlabelled
-        questions = question_sets.load_questions(job.wb, settings.data, with_unlabelled=with_unlabelled)
-        questions = question_sets.select_questions(questions, settings.setting, with_unlabelled=with_unlabelled)
-        questions, omissions = question_sets.keep_common_questions(job.wb, settings.rankers, questions)
+        questions, omissions = _choose_questions(job.wb, settings)
         (job.folder / OMISSIONS).write_text("\n".join(omissions), encoding="utf-8")
         if settings.limit is not None and settings.limit < len(questions):
             places = sorted(random.Random(SAMPLE_SEED).sample(range(len(questions)), settings.limit))
@@ -290,6 +288,37 @@ def _freeze_questions(job: JobRun, settings: ComparisonSettings) -> list[Questio
         with replace_file(file) as part:
             jsonl.write(questions, part)
     return list(jsonl.read(file, strict=True)[0])
+
+
+def _choose_questions(wb: Workbench, settings: ComparisonSettings) -> tuple[list[Question], list[str]]:
+    """Those that can be compared on now, whatever the limit, and a note on each run that lacks some."""
+    with_unlabelled = settings.with_unlabelled
+    questions = question_sets.load_questions(wb, settings.data, with_unlabelled=with_unlabelled)
+    questions = question_sets.select_questions(questions, settings.setting, with_unlabelled=with_unlabelled)
+    return question_sets.keep_common_questions(wb, settings.rankers, questions)
+
+
+def describe_changes(wb: Workbench, job: JobView) -> str:
+    """How a corpus's labels and synonyms differ from those that a comparison was made on: `3 more questions, other
+    synonyms`. "" where they do not, for other sets, and where today's questions cannot be had, as without a run that
+    was deleted."""
+    settings, folder = ComparisonSettings.of(job), wb.settings.jobs_dir / str(job.id)
+    corpus = question_sets.find_own_corpus(wb, settings.data)
+    if corpus is None or not (folder / QUESTIONS).is_file():
+        return ""
+
+    def make() -> list[str]:
+        before = jsonl.read(folder / QUESTIONS)[0]
+        now, _ = _choose_questions(wb, settings)
+        return question_sets.list_changes(before, now, is_sample=settings.limit == len(before))
+
+    try:
+        changes = load_summary(wb, mark_outcomes(wb, corpus.id), ("comparison", job.id), make)
+    except As2Error:
+        return ""
+    file, synonyms = folder / SYNONYMS, question_sets.read_synonyms_of(wb, settings.data)
+    is_other = file.exists() and Synonyms.read(file) != synonyms
+    return ", ".join([*changes, *["other synonyms"] * is_other])
 
 
 def _read_omissions(job: JobRun) -> list[str]:

@@ -15,6 +15,7 @@ from app.workbench.workbench import Workbench
 from as2core import chance
 from as2core.data import catalog as datasets
 from as2core.data.run_matching import RunMatch, keep_common, match_run
+from as2core.messages import count
 from as2core.questions.synonyms import Synonyms
 from as2core.rankers.catalog import list_run_files
 from as2core.types import Question
@@ -99,6 +100,31 @@ def keep_common_questions(
         else:
             matches |= {str(file): match_run(file, questions) for file in list_run_files(name)}
     return keep_common(matches, questions)
+
+
+def list_changes(before: Sequence[Question], now: Sequence[Question], *, is_sample: bool) -> list[str]:
+    """In words, what differs in the questions, their labels and their sentences. `is_sample`: `before` are some of
+    those that there were, so that others are not new."""
+    old, new = ({q.qid: q for q in questions} for questions in (before, now))
+    both = [(old[qid], new[qid]) for qid in old.keys() & new.keys()]
+    more, fewer = 0 if is_sample else len(new) - len(both), len(old) - len(both)
+    labels = sum(_read_labels(a) != _read_labels(b) for a, b in both)
+    sentences = sum(_read_labels(a) == _read_labels(b) and _read_texts(a) != _read_texts(b) for a, b in both)
+    parts = {
+        count(more, "more question"): more,
+        f"{count(fewer, 'question')} fewer": fewer,
+        f"other labels on {count(labels, 'question')}": labels,
+        f"other sentences for {count(sentences, 'question')}": sentences,
+    }
+    return [text for text, n in parts.items() if n]
+
+
+def _read_labels(question: Question) -> set[tuple[str, int]]:
+    return {(c.text, c.label) for c in question.candidates if c.label is not None}
+
+
+def _read_texts(question: Question) -> set[tuple[str, str]]:
+    return {(c.text, c.title) for c in question.candidates}
 
 
 def read_synonyms_of(wb: Workbench, data: str) -> Synonyms:

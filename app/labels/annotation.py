@@ -7,7 +7,7 @@ next is up to `leasing`.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -33,6 +33,7 @@ from db.repositories.candidates import NewCandidate
 from db.repositories.pairs import Pair
 
 UNRANKED = 10**9
+MOVED = "moved"  # what was done to labels that went to other sentences
 
 
 class OverlapReached(As2Error):
@@ -64,8 +65,8 @@ class LabelView:
 
 @dataclass(frozen=True, slots=True)
 class ActView:
-    """One act that could be undone. `pairs`: how many it was about; the first is shown. `label` may be "withdrawn".
-    `event_id`: of its newest event."""
+    """One act that could be undone. `pairs`: how many it was about; the first is shown. `label` may be "withdrawn", or
+    MOVED with the sentence that the label is on now. `event_id`: of its newest event."""
 
     question_id: int
     sentence_id: int
@@ -213,7 +214,7 @@ def undo_last(wb: Workbench, annotator_id: int, corpus_id: int) -> LabelView | N
         if not events:
             return None
         try:
-            return _undo(s, events, wb.clock())
+            return undo_events(s, events, wb.clock())
         except OverlapReached:  # from a withdrawal, the one event of its act
             _leave_withdrawn(s, events[0], corpus_id, wb.clock())
     raise CannotUndo(
@@ -222,9 +223,10 @@ def undo_last(wb: Workbench, annotator_id: int, corpus_id: int) -> LabelView | N
     )
 
 
-def _undo(s: Session, events: list[LabelEvent], now: datetime) -> LabelView:
-    """Take back the events of one act; what an admin withdrew since stays withdrawn, however many acts are undone.
-    Raises OverlapReached where a label that was withdrawn is not wanted any more, wherever it was given."""
+def undo_events(s: Session, events: Sequence[LabelEvent], now: datetime) -> LabelView:
+    """Take back the events of one act, in the transaction of a caller; what an admin withdrew since stays withdrawn,
+    however many acts are undone. Raises OverlapReached where a label that was withdrawn is not wanted any more,
+    wherever it was given."""
     reversals = []
     for pair in sorted((event.question_id, event.sentence_id) for event in events):
         queues.lock_candidate(s, *pair)
@@ -264,12 +266,15 @@ def list_acts(wb: Workbench, annotator_id: int, corpus_id: int, limit: int = 5) 
                 acts.setdefault(row.LabelEvent.act or before, []).append(row)
             if len(batch) < page:
                 break
-    views = []
-    for events in islice(acts.values(), limit):
-        event, question, sentence = events[-1]
-        pair, newest_id = (event.question_id, event.sentence_id), events[0].LabelEvent.id
-        views.append(ActView(*pair, question, sentence, event.label, len(events), newest_id))
-    return tuple(views)
+    return tuple(_view_act(events) for events in islice(acts.values(), limit))
+
+
+def _view_act(events: list[Row]) -> ActView:
+    """Of its events, newest first. A moved label has two: it is withdrawn where it was."""
+    event, question, sentence = events[-1]
+    labels = sum(row.LabelEvent.label != WITHDRAWN for row in events)
+    label, pairs = (MOVED, labels) if 0 < labels < len(events) else (event.label, len(events))
+    return ActView(event.question_id, event.sentence_id, question, sentence, label, pairs, events[0].LabelEvent.id)
 
 
 def _view(event: LabelEvent, *, changed: bool = True, pairs: int = 1) -> LabelView:

@@ -163,6 +163,15 @@ def resolve_label(votes: Sequence[Row], verdict: str | None = None, conflicts: s
     return CORRECT if ahead > 0 else INCORRECT
 
 
+def find_opposite(texts: Sequence[str], labels: Sequence[str | None], place: int) -> int | None:
+    """The place of a sentence with the words of the one at `place`, as in a copy of its document, that is labelled
+    incorrect where that one is correct, or the other way round. `texts` and `labels`: of one question's sentences."""
+    opposite = {CORRECT: INCORRECT, INCORRECT: CORRECT}.get(labels[place] or "")
+    candidates = [i for i, label in enumerate(labels) if opposite is not None and label == opposite]
+    words = normalise_text(texts[place]) if candidates else ""
+    return next((i for i in candidates if normalise_text(texts[i]) == words), None)
+
+
 def read_labels(wb: Workbench, question_id: int, annotator_id: int | None = None) -> dict[int, str]:
     """Sentence id -> label: one annotator's, or what everyone's come to (pairs in dispute are left out)."""
     with wb.read() as s:

@@ -89,14 +89,22 @@ class LabelsView:
 
 @dataclass(frozen=True, slots=True)
 class EventView:
-    """One step of a pair's history; `label` is "withdrawn" where a label was taken back. `is_undo`: by Undo.
-    `is_by_admin`: an admin withdrew the label, or moved it here from a sentence that is gone."""
+    """One step of a pair's history, and when it was done; `label` is "withdrawn" where a label was taken back.
+    `is_undo`: by Undo. `is_by_admin`: an admin withdrew or moved the label. `is_move`: it was moved here, or to another
+    sentence where it is withdrawn."""
 
     created: datetime
     annotator: str
     label: str
     is_undo: bool
     is_by_admin: bool
+    is_move: bool
+
+    def describe(self) -> str:
+        by = " by an admin" if self.is_by_admin else ""
+        if self.is_move:
+            return f"moved to another sentence{by}" if self.label == WITHDRAWN else f"{self.label} (moved here{by})"
+        return f"{self.label} (Undo)" if self.is_undo else f"{self.label} ({by.strip()})" if by else self.label
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +155,14 @@ def list_history(wb: Workbench, question_id: int, sentence_id: int, *, by: int) 
         is_open = can_see_all(s, by)
         events = [r for r in rows.list_history(s, (question_id, sentence_id)) if is_open or r.annotator_id == by]
         return tuple(
-            EventView(r.created, r.annotator, r.label, r.undoes is not None, r.queue == label_rows.BY_ADMIN)
+            EventView(
+                r.moved or r.created,
+                r.annotator,
+                r.label,
+                is_undo=r.undoes is not None,
+                is_by_admin=r.queue == label_rows.BY_ADMIN,
+                is_move=r.moved is not None,
+            )
             for r in events
         )
 

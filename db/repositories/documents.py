@@ -168,7 +168,8 @@ def replace_document(
     """Store new content of a document. A sentence whose text is still there, white space aside, keeps its row, and so
     its labels, as does one of which another text was made: `find_earlier` tells which of some texts that was. One that
     vanished is deleted, or retired if it has labels; a retired one whose text is there again is in use again. Returns
-    how many sentences are new, and how many labelled pairs have a sentence that vanished."""
+    how many sentences are new, and how many labelled pairs have a sentence that vanished; if the document was deleted
+    and is back, one that is not there again."""
     of_it = select(Sentence).where(Sentence.document_id == document.id)
     stored_rows = session.scalars(of_it.order_by(Sentence.retired, Sentence.position)).all()
     matches = _match_rows(stored_rows, pieces, find_earlier)
@@ -186,7 +187,9 @@ def replace_document(
         names.add(name)
         new.append(_sentence_values(document.corpus_id, document.id, name, position, piece))
     used_ids = {row.id for row in matches.values()}
-    retired = _retire_or_delete(session, {r.id: r for r in stored_rows if r.id not in used_ids and not r.retired})
+    rest = {row.id: row for row in stored_rows if row.id not in used_ids}
+    deleted_ids = [] if document.digest else [*rest]  # of a document that was deleted all were retired with it
+    retired = _retire_or_delete(session, {i: row for i, row in rest.items() if not row.retired}) or deleted_ids
     _add_sentences(session, new)
     document.title, document.source, document.text = content.title, content.source, content.text
     document.digest, document.sentences, document.indexed, document.updated = digest, len(pieces), False, now

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Row, Select, func, or_, select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, Label, Row, Select, func, or_, select
+from sqlalchemy.orm import Session, aliased
 
 from as2core.types import CORRECT, INCORRECT, UNSURE
-from db.models import Annotator, CurrentLabel, Document, LabelEvent, Question, Sentence
+from db.models import WITHDRAWN, Annotator, CurrentLabel, Document, LabelEvent, Question, Sentence
+from db.repositories.labels import HANDED_OVER
 from db.repositories.pairs import Pair, is_on
 
 
@@ -95,7 +96,16 @@ def _select_by_annotator(corpus_id: int, *more: ColumnElement) -> Select:
 
 
 def list_history(session: Session, pair: Pair) -> list[Row]:
-    """All that was done to a pair's labels, in order: rows (created, annotator_id, annotator, label, undoes, queue)."""
+    """All that was done to a pair's labels, in order: rows (created, annotator_id, annotator, label, undoes, queue,
+    moved). `moved`: when the label was moved here, or away where it is withdrawn; None where it was not."""
     columns = (LabelEvent.created, LabelEvent.annotator_id, Annotator.name.label("annotator"), LabelEvent.label)
-    events = select(*columns, LabelEvent.undoes, LabelEvent.queue).join(Annotator).where(is_on(LabelEvent, pair))
-    return list(session.execute(events.order_by(LabelEvent.id)))
+    events = select(*columns, LabelEvent.undoes, LabelEvent.queue, _find_move()).join(Annotator)
+    return list(session.execute(events.where(is_on(LabelEvent, pair)).order_by(LabelEvent.id)))
+
+
+def _find_move() -> Label:
+    """When the act of an event withdrew labels: one that gives some, too, has moved them."""
+    away = aliased(LabelEvent)
+    same = [getattr(away, name) == getattr(LabelEvent, name) for name in ("act", "annotator_id", "question_id")]
+    withdrawals = select(func.max(away.created)).where(*same, away.label == WITHDRAWN, away.queue != HANDED_OVER)
+    return withdrawals.where(LabelEvent.act != "").scalar_subquery().label("moved")

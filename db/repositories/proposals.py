@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import Row, func, select
 from sqlalchemy.orm import Session
 
-from db.models import Document, Proposal, Sentence
+from db.models import CurrentLabel, Document, Flag, Proposal, Run, Sentence
 from db.repositories.statements import add_row
 
 WAITING, ACCEPTED, REJECTED = "waiting", "accepted", "rejected"
@@ -39,6 +39,18 @@ def count_by_state(session: Session, corpus_id: int) -> dict[str, int]:
 def list_texts(session: Session, corpus_id: int) -> list[str]:
     """Of all proposals, decided ones too."""
     return list(session.scalars(select(Proposal.text).where(Proposal.corpus_id == corpus_id)))
+
+
+def has_use(session: Session, question_id: int, proposal_id: int) -> bool:
+    """Whether the question of a proposal is there for more than that: somebody labels or flags it or asked it, or
+    another proposal became the same one."""
+    uses = (
+        select(CurrentLabel.id).where(CurrentLabel.question_id == question_id),
+        select(Flag.id).where(Flag.question_id == question_id, Flag.cleared.is_(None)),
+        select(Run.id).where(Run.question_id == question_id, Run.annotator_id.is_not(None)),
+        select(Proposal.id).where(Proposal.question_id == question_id, Proposal.id != proposal_id),
+    )
+    return any(session.scalar(use.limit(1)) is not None for use in uses)
 
 
 def find_corpus_id(session: Session, proposal_id: int) -> int | None:

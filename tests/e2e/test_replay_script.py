@@ -1,4 +1,5 @@
-"""The picture's own arithmetic against the library's: the same survivors in the same order, and the same cost."""
+"""The picture's own arithmetic against the library's: the same survivors in the same order, and the same cost. And how
+it breaks the text of a line in two."""
 
 import itertools
 from pathlib import Path
@@ -12,7 +13,8 @@ from as2core.cost import EncoderShape, head_flops, layer_flops
 
 pytestmark = pytest.mark.browser
 
-SCRIPT = Path(__file__).parents[2] / "app" / "ui" / "ask" / "replay.js"
+FOLDER = Path(__file__).parents[2] / "app" / "ui" / "ask"
+SCRIPT = FOLDER / "replay.js"
 SHAPE = EncoderShape(384, 1536, 6)
 LAYERS = (2, 3, 4, 5, 6)
 PERCENTS = [[p] for p in (0, 1, 10, 29, 30, 45, 50, 70)] + [[50, 20, 0, 10], [7, 13, 31, 69], [0, 0, 0, 70]]
@@ -67,3 +69,12 @@ def test_the_browser_drops_whom_the_library_drops_and_counts_the_same_operations
         assert drawn["exits"][-1]["bestFirst"] == run.ranking().tolist()[: len(run.exits[-1].alive)]
         assert drawn["flops"] == run.flops
         assert drawn["cost"] == run.cascade_cost == run.relative_cost
+
+
+def test_a_text_is_broken_at_a_space_and_within_a_word_only_where_that_fills_less_than_a_third(open_page):
+    page = open_page()
+    page.set_content("<p>")
+    page.add_script_tag(content=(FOLDER / "picture.js").read_text(encoding="utf-8").replace("export ", ""))
+    texts = ("The bridge", "The old foundations", "It unreconstructedly")
+    lines = page.evaluate("texts => texts.map((text) => breakLines(text, 14))", texts)
+    assert lines == [["The bridge"], ["The old", "foundations"], ["It unreconstru", "ctedly"]]

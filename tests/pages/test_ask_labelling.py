@@ -3,10 +3,11 @@
 import pytest
 import stored
 from app_pages import find_place
-from ask_page import ask_question, table
+from ask_page import ask_question, table, view_of
 
-from app.labels import guidelines
+from app.labels import annotation, guidelines
 from app.ui.label.buttons import UNLABELLED
+from db.models import Sentence
 
 ANSWER = 11  # that one's sentence
 
@@ -19,6 +20,20 @@ def test_a_label_given_in_place_is_stored_shown_and_drawn(wb):
     assert (event.shown_version, event.shown_rank, event.scores_visible, event.queue) == ("cascade", 1, True, "ask")
     assert any("Stored as correct, signed me" in c.value for c in at.caption)
     assert table(at)["label"][0] == "correct"
+
+
+def test_the_opposite_label_of_a_sentence_of_the_same_words_is_named_beside_ones_own(wb, me):
+    view = view_of(ask_question())
+    other = next(c for c in view.candidates if c.sentence_id != ANSWER)
+    with wb.write() as s:
+        s.get_one(Sentence, other.sentence_id).text = stored.sentence(wb, ANSWER)
+    pair = {"question_id": view.question_id, "sentence_id": other.sentence_id}
+    annotation.give_label(wb, **pair, annotator_id=me.id, label="incorrect")
+    at = ask_question()
+    assert not any("the same words" in c.value for c in at.caption)
+    at = at.button(key="as2_label_answer_correct").click().run()
+    lines = [c.value for c in at.caption if "the same words" in c.value]
+    assert lines[0].endswith(f"You labelled the same words incorrect in “{other.title}”.")
 
 
 def test_the_line_for_a_stored_label_is_there_before_there_is_one(wb):

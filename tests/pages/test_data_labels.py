@@ -35,6 +35,18 @@ def test_labels_are_listed_and_those_found_are_withdrawn_after_a_question(wb, an
     assert count_labels(wb, ann) == 1
 
 
+def test_below_the_last_row_is_room_for_the_bar_of_a_table_that_is_wider_than_the_page(wb, with_labels, monkeypatch):
+    heights, draw = [], page.st.dataframe
+
+    def measure(*of, height="auto", **how):
+        heights.append(height)
+        return draw(*of, height=height, **how)
+
+    monkeypatch.setattr(page.st, "dataframe", measure)
+    open_page("data", HERE)
+    assert heights == [4 * 35 + 2 + 11]  # the head and three rows, a border, and what the bar takes with its edge
+
+
 def test_who_is_no_admin_sees_their_own(wb, me, with_labels):
     annotation.give_label(wb, question_id=2, sentence_id=1, annotator_id=me.id, label="correct")
     stored.set_role(wb, "annotator")
@@ -61,6 +73,17 @@ def test_ones_own_label_is_corrected_where_it_was_looked_up_and_another_s_is_not
     assert stored.label_events(wb)[-1].queue == "own"
     monkeypatch.setattr(page, "_draw_table", lambda view, key: [view.page[-1]])  # ann's
     assert "data_label_change_incorrect" not in [b.key for b in open_page("data", HERE).button]
+
+
+def test_the_words_of_a_search_are_in_the_address_and_followed_back(wb, with_labels):
+    at = open_page("data", HERE)
+    at = at.text_input(key="data_label_search").set_value("nowhere").run()
+    assert at.query_params["words"] == "nowhere"
+    at = open_page("data", HERE | {"words": "nowhere"})
+    assert "No label matches" in texts(at) and at.text_input(key="data_label_search").value == "nowhere"
+    at.query_params["words"] = ""
+    at = at.run()
+    assert "3 labels" in texts(at) and at.text_input(key="data_label_search").value == ""
 
 
 @pytest.fixture
@@ -112,8 +135,8 @@ def test_an_admin_moves_the_labels_of_all_on_a_sentence_at_once(wb, me, ann, gon
     monkeypatch.setattr(page, "_draw_table", lambda view, key: [r for r in view.page if not r.is_gone])
     [steps] = [d.value for d in open_page("data", HERE | {"label": "incorrect"}).dataframe if "what" in d.value]
     assert dict(zip(steps["annotator"], steps["what"], strict=True)) == {
-        "ann": "Incorrect (by an admin)",
-        "me": "Correct",
+        "ann": "Incorrect (moved here by an admin)",
+        "me": "Correct (moved here)",
     }
 
 

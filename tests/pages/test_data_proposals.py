@@ -68,6 +68,17 @@ def test_a_rejection_is_undone(wb, at):
     assert fields(at) == [f"data_proposal_{SECOND}_text"] and "Rejected:" not in texts(at)
 
 
+def test_an_acceptance_is_undone_with_its_question_and_label(wb, at):
+    before = stored.questions(wb, TOWERS)
+    at.text_input(key=f"data_proposal_{SECOND}_text").input("What does it cost?")
+    at = at.button(key=f"data_proposal_{SECOND}_accept").click().run()
+    assert "Accepted: What does it cost?" in texts(at)
+    at = at.button(key="data_proposal_undo").click().run()
+    assert count_decisions(wb) == (0, 0) and stored.questions(wb, TOWERS) == before and stored.labels(wb) == {}
+    assert at.text_input(key=f"data_proposal_{SECOND}_text").value == "what costs it?"
+    assert "Accepted:" not in texts(at)
+
+
 def test_an_emptied_question_is_not_accepted_and_the_page_says_why(wb, at):
     at.text_input(key=f"data_proposal_{FIRST}_text").input("")
     at = at.button(key=f"data_proposal_{FIRST}_accept").click().run()

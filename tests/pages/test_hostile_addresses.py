@@ -9,7 +9,7 @@ from app.ui import navigation
 
 SEVERAL = [pytest.param(4, id="some"), pytest.param(150, id="many", marks=pytest.mark.slow)]
 NAMES = ("corpus", "q", "against", "mode", "queue", "view", "version", "job", "data", "rankers", "doc", "search",
-         "sentence", "model", "question", "pos", "only", "page", "x")  # fmt: skip
+         "sentence", "model", "question", "pos", "only", "page", "find", "words", "x")  # fmt: skip
 values = st.one_of(
     st.text(st.characters(codec="utf-8"), max_size=40),
     st.sampled_from(["", "0", "-1", str(2**63), "9" * 400, "1e999", "nan", "active", "cascade", "../..", "x" * 3000]),

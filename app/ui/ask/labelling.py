@@ -12,7 +12,7 @@ from app.ui import errors, url
 from app.ui.label.buttons import LAST_LABELLED_ID, draw_label_state, is_seen
 from app.ui.label.sidebar import describe_distance, draw_next_step
 from app.ui.page import Frame
-from app.ui.text import plain
+from app.ui.text import name_document, plain
 from as2core.messages import count
 
 
@@ -25,10 +25,25 @@ def draw_hints(answer: Answer) -> None:
 def draw_labels(
     frame: Frame, view: AskView, sentence_id: int, *, mine: str | None, where: str, has_other_wording: bool = False
 ) -> None:
-    """`draw_label_state`, and the label that came with the corpus."""
+    """`draw_label_state`, the label that came with the corpus, and the opposite one that a copy of the sentence has."""
     draw_label_state(frame, view, sentence_id, mine=mine, where=where, has_other_wording=has_other_wording)
+    if mine and (note := _describe_opposite(frame, view, sentence_id)):
+        st.caption(f":material/difference: {plain(note)}", width="content")
     if label := consensus.read_corpus_labels(frame.wb, view.question_id).get(sentence_id):
         st.caption(f"The corpus came with this sentence labelled {label}.", width="content")
+
+
+def _describe_opposite(frame: Frame, view: AskView, sentence_id: int) -> str:
+    """ "" where no other candidate of the same words has the opposite label of this person's."""
+    ids = [c.sentence_id for c in view.candidates]
+    if sentence_id not in ids:
+        return ""
+    mine = consensus.read_labels(frame.wb, view.question_id, frame.annotator.id)
+    texts, labels = [c.text for c in view.candidates], [mine.get(i) for i in ids]
+    if (place := consensus.find_opposite(texts, labels, ids.index(sentence_id))) is None:
+        return ""
+    other = view.candidates[place]
+    return f"You labelled the same words {labels[place]} in “{name_document(other.title, other.heading)}”."
 
 
 def draw_queue_state(frame: Frame, question_id: int) -> None:

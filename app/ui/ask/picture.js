@@ -19,10 +19,10 @@ export function cut(text, characters) {
   return text.length <= characters ? text : text.slice(0, Math.max(1, characters - 1)).trimEnd() + "…";
 }
 
-/** Two lines of at most so many characters. */
+/** Two lines of at most so many characters; a word is broken only where the first line would lose two thirds. */
 function breakLines(text, characters) {
   if (text.length <= characters) return [text];
-  const space = text.lastIndexOf(" ", characters), end = space > characters / 2 ? space : characters;
+  const space = text.lastIndexOf(" ", characters), end = space >= characters / 3 ? space : characters;
   return [text.slice(0, end), cut(text.slice(end).trim(), characters)];
 }
 

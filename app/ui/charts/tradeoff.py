@@ -15,6 +15,7 @@ from as2core.cost import pareto
 
 HEIGHT_PX, NARROW_WIDTH_PX, LETTER_PX, GAP_PX = 320, 380, 7, 9
 PLOT_HEIGHT_PX = 210  # of the points and intervals: without the axis, its title and the room around
+FORMATS = {"relative_cost": (".0%", ".0%"), "seconds": ("~g", ".3~r")}  # of a cost: on the axis, and of a point
 COST_TITLES = {"relative_cost": "compute, as a share of the whole model", "seconds": "seconds per question"}
 Cost = Literal["relative_cost", "seconds"]
 
@@ -34,7 +35,8 @@ def build_tradeoff_chart(
     front = pareto(list(zip(frame["cost"], frame["value"], strict=True)))
     frame["on the front"] = ["yes" if f else "no" for f in front]
     cost_title = COST_TITLES[cost]
-    axis = alt.Axis(labelExpr="datum.value < 0 ? '' : datum.label")  # the room on the left is for the points
+    label = "datum.value < 0 ? '' : datum.label"  # the room on the left is for the points
+    axis = alt.Axis(format=FORMATS[cost][0], labelExpr=label)
     x = alt.X("cost:Q", title=cost_title, axis=axis, scale=alt.Scale(zero=True, nice=True, padding=24))
     up = alt.Axis(format=".2f", labelExpr="datum.value > 1 ? '' : datum.label")  # the room above is for names
     y = alt.Y("value:Q", title=metric, scale=alt.Scale(zero=False, nice=True, padding=12), axis=up)
@@ -50,7 +52,7 @@ def build_tradeoff_chart(
         "ranker:N",
         alt.Tooltip("value:Q", title=metric, format=".3f"),
         *(alt.Tooltip(f"{end}:Q", format=".3f") for end in ("low", "high")),
-        alt.Tooltip("cost:Q", title=cost_title, format=".2f"),
+        alt.Tooltip("cost:Q", title=cost_title, format=FORMATS[cost][1]),
         "on the front:N",
     ]
     dots = base.mark_point(filled=True, size=90, opacity=1).encode(x, y, color=colour, tooltip=tip)

@@ -103,7 +103,7 @@ def _draw_link(
         return
     only, with_labels = url.format_numbers(ids), findings.count_with_labels(wb, ids)
     is_open = findings.has_open_candidates(wb, view, sets[title], target.id, ids, by=by)
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center", key="compare_findings_links"):
         label = f"Label candidates of {count(len(ids), 'question')}"
         if is_open:
             navigation.to("label", label, corpus=target.name, queue=TOPS, mode="list", only=only)

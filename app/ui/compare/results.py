@@ -29,11 +29,11 @@ from as2core.metrics import MEANINGS, name_effect
 Column = tuple[Sequence[object], ColumnConfig | None]
 CHANGE = 1e-9  # of a question's figure; less is rounding
 VISIBLE_PAIRS = 6  # the others, and those of a sweep beside the rankers chosen, are in an expander
-MILLISECONDS = (
-    f"Milliseconds per question: the median over the first {MAX_TIMED_QUESTIONS}, all rankers measured in turns; empty "
+SECONDS = (
+    f"Seconds per question: the median over the first {MAX_TIMED_QUESTIONS}, all rankers measured in turns; empty "
     "for a ranking that was made elsewhere"
 )
-COMPUTE = "FLOPs as a share of the whole model's; a dash where there is no whole model to compare with"
+COMPUTE = "FLOPs, in percent of the whole model's; a dash where there is no whole model to compare with"
 COSTS: dict[Cost, str] = {"relative_cost": "Compute", "seconds": "Seconds"}
 
 
@@ -124,11 +124,10 @@ def list_columns(results: Sequence[RankerResult], metric: str) -> dict[str, Colu
         meaning = f"The lowest and the highest {metric} possible on these questions, whatever their missing labels are"
         columns["with all labels"] = [_format_range(f.least, f.most) for f in figures], text(help=meaning)
     if is_timed(results):
-        milliseconds = [None if r.seconds is None else 1000 * r.seconds for r in results]
-        columns["ms"] = milliseconds, number(format="%.1f", help=MILLISECONDS)
+        columns["seconds"] = [r.seconds for r in results], number(format="%.3g", help=SECONDS)
     if any(r.relative_cost is not None for r in results):
-        shares = ["–" if r.relative_cost is None else f"{r.relative_cost:.2f}" for r in results]
-        columns["compute"] = shares, text(help=COMPUTE)
+        percents = [None if r.relative_cost is None else 100 * r.relative_cost for r in results]
+        columns["compute"] = percents, number(format="%.0f %%", help=COMPUTE)
     return columns
 
 

@@ -189,6 +189,26 @@ def _start(wb: Workbench, by: int) -> None:
     url.put(job=job.id, rankers=None, prepared=None)
 
 
+def draw_changes(frame: Frame, job: JobView) -> None:
+    """That the labels of a comparison are others now, and a way to compare on these."""
+    if not (changes := comparison_job.describe_changes(frame.wb, job)):
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="compare_changes"):
+        st.markdown(f":material/update: Since this comparison: {changes}. The figures are from before.",
+                    width="stretch")  # fmt: skip
+        st.button("Compare again", key="compare_repeat", icon=":material/replay:", on_click=_repeat,
+                  args=(frame.wb, job, frame.annotator.id), help="The same rankers on today’s labels")  # fmt: skip
+
+
+@errors.guard
+def _repeat(wb: Workbench, job: JobView, by: int) -> None:
+    s = ComparisonSettings.of(job)
+    again = comparison_job.start_compare(
+        wb, s.rankers, s.data, s.setting, s.limit, by=by, with_unlabelled=s.with_unlabelled
+    )
+    url.put(job=again.id, rankers=None, prepared=None)
+
+
 def draw_elsewhere(job: JobView) -> None:
     """One line for a comparison under way on another corpus's labels."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"compare_elsewhere_{job.id}"):

@@ -22,6 +22,8 @@ from as2core.messages import count
 from as2core.types import LABELS
 
 PAGE_LABELS = 100
+# Streamlit's own height has no room for the bar below a table that is wider than the page: it would lie on the last row
+MAX_TABLE_PIXELS, ROW_PIXELS, BAR_PIXELS = 400, 35, 13
 NAME = "labels"  # of this list
 WITHDRAWAL = Choice("data_labels_withdraw")  # of LabelRecords
 NAMES = {"": "All", **{label: STYLES[label][0] for label in LABELS}}
@@ -35,8 +37,10 @@ def draw(frame: Frame) -> None:
         is_viewer = frame.explain_refusal() is not None
         st.caption(f"{'' if is_viewer else 'These are your own labels. '}An admin sees everyone's.")
     with st.container(horizontal=True, vertical_alignment="top"):  # their labels are in one line
+        url.follow("words", "data_label_search", str)
         search = st.text_input("Search labels", key="data_label_search", icon=":material/search:",
                                placeholder="Words of the question or the sentence").strip()  # fmt: skip
+        url.put(words=search)
         label = url.choose("data", "label", "Label", NAMES)
         is_gone = bool(url.choose("data", "where", "State", STATES))
         annotator = _choose_annotator(frame)
@@ -88,6 +92,7 @@ def _draw_table(view: LabelsView, key: str) -> list[LabelRecord]:
             }
             for r in view.page
         ],
+        height=min(MAX_TABLE_PIXELS, ROW_PIXELS * (len(view.page) + 1) + BAR_PIXELS),
         key=f"data_labels {key} {hash(tuple(r.created for r in view.page))}",  # other rows: another selection
         on_select="rerun",
         selection_mode="multi-row",
@@ -116,7 +121,7 @@ def _draw_history(frame: Frame, record: LabelRecord, records: Sequence[LabelReco
             {
                 "when": format_time(e.created),
                 "annotator": e.annotator,
-                "what": capitalize(e.label) + (" (Undo)" if e.is_undo else " (by an admin)" if e.is_by_admin else ""),
+                "what": capitalize(e.describe()),
             }
             for e in events
         ],

@@ -23,8 +23,8 @@ ABOUT = (
     "words of their sentences: edit each one to read as a person would ask it, and reject those nobody would ask."
 )
 
-_REJECTION = "_data_proposal_rejected"  # of the session: corpus id, id and text of the last one
-MAX_REJECTION_CHARS = 100
+_DECISION = "_data_proposal_decision"  # of the session: corpus id, id and text of the last one, and if it was accepted
+MAX_DECISION_CHARS = 100
 
 
 def draw(frame: Frame) -> None:
@@ -91,13 +91,15 @@ def _draw_running(wb: Workbench, job: JobView, person: AnnotatorView) -> None:
 
 
 def _draw_undo(frame: Frame) -> None:
-    """Of the last rejection here: what was rejected is not proposed again."""
-    corpus_id, proposal_id, text = st.session_state.get(_REJECTION, (None, None, ""))
+    """Of the last decision here: what was rejected is not proposed again, and what was accepted is a question."""
+    corpus_id, proposal_id, text, is_acceptance = st.session_state.get(_DECISION, (None, None, "", False))
     with st.container(horizontal=True, vertical_alignment="center"):  # in every run, so that nothing below moves
         if corpus_id == frame.corpus.id:
-            st.caption(f"Rejected: {plain(shorten(text, MAX_REJECTION_CHARS))}", width="content")
-            st.button("Undo", key="data_proposal_undo", type="tertiary", icon=":material/undo:",
-                      on_click=_restore, args=(frame, proposal_id))  # fmt: skip
+            verb = "Accepted" if is_acceptance else "Rejected"
+            st.caption(f"{verb}: {plain(shorten(text, MAX_DECISION_CHARS))}", width="content")
+            what = "Takes the question and your label back" if is_acceptance else None
+            st.button("Undo", key="data_proposal_undo", type="tertiary", icon=":material/undo:", help=what,
+                      on_click=_undo, args=(frame, proposal_id, is_acceptance))  # fmt: skip
 
 
 def _draw_waiting(frame: Frame, view: ProposalsView) -> None:
@@ -124,7 +126,7 @@ def _draw_proposal(frame: Frame, proposal: ProposalView) -> None:
             st.button("Reject", key=f"{key}_reject", icon=":material/close:", disabled=bool(why), help=why,
                       on_click=_reject, args=(frame, proposal))  # fmt: skip
             st.button("Accept", key=f"{key}_accept", icon=":material/check:", type="primary", disabled=bool(why),
-                      help=why, on_click=_accept, args=(frame, proposal.id))  # fmt: skip
+                      help=why, on_click=_accept, args=(frame, proposal))  # fmt: skip
 
 
 @guard
@@ -134,18 +136,20 @@ def _start(frame: Frame) -> None:
 
 
 @guard
-def _accept(frame: Frame, proposal_id: int) -> None:
-    text = st.session_state.get(f"data_proposal_{proposal_id}_text")
-    proposals.accept(frame.wb, proposal_id, annotator_id=frame.annotator.id, text=text)
+def _accept(frame: Frame, proposal: ProposalView) -> None:
+    text = st.session_state.get(f"data_proposal_{proposal.id}_text")
+    proposals.accept(frame.wb, proposal.id, annotator_id=frame.annotator.id, text=text)
+    st.session_state[_DECISION] = frame.corpus.id, proposal.id, text or proposal.text, True
 
 
 @guard
 def _reject(frame: Frame, proposal: ProposalView) -> None:
     proposals.reject(frame.wb, proposal.id, annotator_id=frame.annotator.id)
-    st.session_state[_REJECTION] = frame.corpus.id, proposal.id, proposal.text
+    st.session_state[_DECISION] = frame.corpus.id, proposal.id, proposal.text, False
 
 
 @guard
-def _restore(frame: Frame, proposal_id: int) -> None:
-    del st.session_state[_REJECTION]
-    proposals.restore(frame.wb, proposal_id, annotator_id=frame.annotator.id)
+def _undo(frame: Frame, proposal_id: int, is_acceptance: bool) -> None:
+    del st.session_state[_DECISION]
+    undo = proposals.undo_acceptance if is_acceptance else proposals.restore
+    undo(frame.wb, proposal_id, annotator_id=frame.annotator.id)

@@ -5,6 +5,7 @@ from datetime import datetime
 
 import streamlit as st
 
+from app.labels.consensus import find_opposite
 from app.labels.items import QuestionItem
 from app.labels.queues import QUEUES
 from app.ui.label.buttons import STYLES
@@ -128,6 +129,10 @@ def _row(desk: ListDesk, item: QuestionItem, place: int, *, scores: bool, is_fla
     reason = row.why if scores else row.why_unscored
     why = explain_choice(reason, QUEUES[desk.seat.queue].description, of="candidate")
     why = f"<small>{why}</small>" if why else ""
+    if (opposite := find_opposite([r.text for r in item.rows], [r.label for r in item.rows], place)) is not None:
+        copy = item.rows[opposite]
+        where = f"candidate {opposite + 1}, {escape(name_document(copy.title, copy.heading))}"
+        why += f'<small class="opposite">You labelled the same words {copy.label}: {where}</small>'
     kind = " here" if here else "" if row.is_open else " locked"
     current = ' aria-current="true"' if here else ""
     return (

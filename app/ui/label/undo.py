@@ -7,7 +7,7 @@ import streamlit as st
 
 from app.ask import stored_questions
 from app.labels import annotation, flags
-from app.labels.annotation import ActView
+from app.labels.annotation import MOVED, ActView
 from app.labels.flags import FlagView
 from app.ui.label.desk import Desk, Pair
 from app.ui.label.list_desk import ListDesk
@@ -94,5 +94,5 @@ def _reopen(wb: Workbench, desk: Desk | ListDesk, pair: Pair) -> Desk | ListDesk
 
 def _describe(act: ActView) -> str:
     if act.pairs > 1:
-        return f"Took back: {act.label}, {count(act.pairs, 'candidate')}."
+        return f"Took back: {act.label}, {count(act.pairs, 'label' if act.label == MOVED else 'candidate')}."
     return f"Took back: {act.label}, “{plain(shorten(act.text or act.question, 60))}”."

@@ -4,18 +4,19 @@ import time
 import pytest
 from sqlalchemy import select
 
-from app.ask import proposals
+from app.ask import asking, proposals
 from app.ask.proposals import AlreadyDecided
 from app.corpora import corpora, documents
 from app.jobs import queue
 from app.jobs.attempt import JobRun, SteppedBack, run_queued
 from app.labels import annotation, consensus, guidelines, leasing
+from app.labels.items import Presentation
 from app.labels.seats import Seat
 from app.ranking import scoring
 from app.workbench import people
 from app.worker import RUNNERS
 from as2core.errors import BadSetting
-from db.models import LabelEvent
+from db.models import LabelEvent, Proposal
 from db.repositories import jobs as job_rows
 from db.repositories import proposals as rows
 from db.repositories import questions as question_rows
@@ -182,6 +183,42 @@ def test_a_rejected_proposal_is_restored_once(wb, towers, ann, bob):
         proposals.restore(wb, one.id, annotator_id=bob.id)
 
 
+def test_an_accepted_proposal_is_taken_back_once_and_a_question_that_others_use_stays(wb, towers, ann, bob):
+    propose(wb, towers, number=2)
+    first, second = proposals.list_waiting(wb, towers.id).page
+    question_id = proposals.accept(wb, first.id, annotator_id=ann.id)
+    proposals.undo_acceptance(wb, first.id, annotator_id=ann.id)
+    assert proposals.list_waiting(wb, towers.id).page == (first, second)
+    assert consensus.load_questions(wb, towers.id) == [] and annotation.undo_last(wb, ann.id, towers.id) is None
+    with pytest.raises(AlreadyDecided, match="taken back already"):
+        proposals.undo_acceptance(wb, first.id, annotator_id=ann.id)
+    question_id = proposals.accept(wb, first.id, annotator_id=ann.id)
+    with wb.read() as s:
+        sentence_id = s.get_one(Proposal, first.id).sentence_id
+    annotation.give_label(
+        wb, question_id=question_id, sentence_id=sentence_id, annotator_id=bob.id, label="incorrect",
+        presentation=Presentation(queue="ask"),
+    )  # fmt: skip
+    proposals.undo_acceptance(wb, first.id, annotator_id=ann.id)
+    assert consensus.read_labels(wb, question_id, ann.id) == {}
+    assert consensus.read_labels(wb, question_id, bob.id) == {sentence_id: "incorrect"}
+
+
+def test_a_label_from_before_the_acceptance_stays_when_that_is_taken_back(wb, towers, ann):
+    propose(wb, towers, number=1)
+    [one] = proposals.list_waiting(wb, towers.id).page
+    view = asking.ask(wb, towers.id, one.text)
+    wb.later.finish()
+    sentence_id = next(c.sentence_id for c in view.candidates if c.text == one.sentence)
+    annotation.give_label(
+        wb, question_id=view.question_id, sentence_id=sentence_id, annotator_id=ann.id, label="correct",
+        presentation=Presentation(queue="ask"),
+    )  # fmt: skip
+    assert proposals.accept(wb, one.id, annotator_id=ann.id) == view.question_id
+    proposals.undo_acceptance(wb, one.id, annotator_id=ann.id)
+    assert consensus.read_labels(wb, view.question_id, ann.id) == {sentence_id: "correct"}
+
+
 def test_two_people_cannot_decide_one_proposal(wb, towers, ann, bob):
     propose(wb, towers, number=1)
     one = proposals.list_waiting(wb, towers.id).page[0]
@@ -215,7 +252,7 @@ def test_a_viewer_decides_nothing(wb, towers, ann, bob):
     propose(wb, towers, number=1)
     one = proposals.list_waiting(wb, towers.id).page[0]
     people.set_role(wb, bob.id, "viewer", by=ann.id)
-    for decide in (proposals.reject, proposals.restore):
+    for decide in (proposals.reject, proposals.restore, proposals.undo_acceptance):
         with pytest.raises(people.NotAllowed):
             decide(wb, one.id, annotator_id=bob.id)
 

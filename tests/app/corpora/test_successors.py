@@ -73,6 +73,16 @@ def test_a_sentence_without_one_like_it_has_no_successor(wb, club, ann, question
     assert successors.find_successor(wb, club.id, record.sentence_id) is None
 
 
+def test_labels_of_reworded_sentences_are_counted_when_a_deleted_file_is_added_again_changed(
+    wb, club, ann, question_id
+):
+    documents.delete_document(wb, documents.find_document_by_name(wb, club.id, "rules").id)
+    report = ingestion.ingest(wb, club.id, [("rules.txt", REWORDED + b" Notice is given in March.")])
+    assert (report.added, report.updated, report.orphans) == (1, 0, 1)  # the notice is back on its label
+    assert set(find_gone(wb, club, ann)) == {"The fee is 48 euros a year."}
+    assert ingestion.ingest(wb, club.id, [("rules.txt", REWORDED)]).orphans == 1  # the notice alone: it went just now
+
+
 def test_labels_follow_a_document_that_was_added_under_another_name_and_deleted_under_the_first(
     wb, club, ann, question_id
 ):
@@ -127,10 +137,28 @@ def test_an_admin_moves_labels_of_somebody_who_left_and_they_keep_name_and_time(
     assert (event.actor, event.act, event.target, event.detail) == ("ann", "move labels", "club", "1 of ann, 1 of bob")
     assert [e.annotator for e in label_list.list_history(wb, *new_pair(page), by=ann.id)] == ["ann", "bob"]
     [moved] = [e for e in label_list.list_history(wb, *new_pair(page), by=ann.id) if e.annotator == "bob"]
-    assert (moved.label, moved.is_by_admin) == ("incorrect", True)
+    assert (moved.label, moved.is_by_admin, moved.is_move) == ("incorrect", True, True)
+    assert moved.created == clock() > given  # when it was moved
     annotation.undo_last(wb, ann.id, club.id)  # her own comes back, his stays moved
     page = label_list.list_labels(wb, club.id, by=ann.id, which=LabelSearch(search="54"), limit=9).page
     assert [r.annotator for r in page] == ["bob"]
+
+
+def test_a_move_is_one_act_in_what_can_be_undone_and_in_the_histories_of_both_sentences(wb, club, ann, question_id):
+    ingestion.ingest(wb, club.id, [("rules.txt", REWORDED)])
+    records, new = find_fee(wb, club, ann)
+    move(wb, club, ann, records, new)
+    last, *others = annotation.list_acts(wb, ann.id, club.id)
+    assert (last.label, last.text, last.pairs) == ("moved", "The yearly fee is 54 euros a year.", 1)
+    assert [act.label for act in others] == ["incorrect", "correct"]
+    old, [successor] = (question_id, records[0].sentence_id), new.values()
+    steps = [e.describe() for e in label_list.list_history(wb, *old, by=ann.id)]
+    assert steps == ["correct", "moved to another sentence"]
+    there = (question_id, successor.sentence_id)
+    assert [e.describe() for e in label_list.list_history(wb, *there, by=ann.id)] == ["correct (moved here)"]
+    annotation.undo_last(wb, ann.id, club.id)
+    steps = [e.describe() for e in label_list.list_history(wb, *there, by=ann.id)]
+    assert steps == ["correct (moved here)", "withdrawn (Undo)"]
 
 
 def new_pair(page):

@@ -61,7 +61,7 @@ def test_more_than_two_losses_on_a_frozen_benchmark_speak_against_a_version(afte
 def test_the_card_calls_forgotten_what_speaks_against_the_version(after, forgets):
     text = describe_forgetting({"starter-test": BeforeAfter({"AP": 0.8}, {"AP": after})})
     assert ("**forgotten**" in text) is forgets is bool(find_change(0.7, 0.8, None, {"x": (0.8, after)}).objection)
-    assert ("nothing of note was forgotten (a fall by up to 2 points does not count)" in text) is not forgets
+    assert ("nothing of note was forgotten (a fall by up to 0.02 does not count)" in text) is not forgets
 
 
 def test_what_was_forgotten_is_weighed_against_a_gain_only_where_there_is_one():

@@ -10,6 +10,8 @@ from stored import THINGS, put_job
 
 from app.compare import comparison, shipped_comparison
 from app.corpora import corpora
+from app.labels import annotation, label_list
+from app.labels.label_list import LabelSearch
 
 
 def test_an_address_that_names_no_questions_narrows_nothing(wb):
@@ -49,6 +51,20 @@ def test_a_comparison_that_came_to_nothing_says_so_and_can_be_run_again(wb, stat
     at = at.button(key="compare_again").click().run()
     assert stored.jobs(wb)[-1].state == "queued"
     assert at.query_params["job"] == str(job)
+
+
+def test_a_comparison_says_what_changed_in_the_labels_since_and_runs_again_with_the_same_choices(wb, job, ann):
+    assert "Since this comparison" not in texts(open_comparison(job))
+    which = LabelSearch(search="rained")
+    [record, *_] = label_list.list_labels(wb, THINGS, by=ann.id, which=which, limit=1).page
+    pair = {"question_id": record.question_id, "sentence_id": record.sentence_id}
+    annotation.give_label(wb, **pair, annotator_id=ann.id, label="correct")
+    at = open_comparison(job)
+    assert "Since this comparison: other labels on 1 question. The figures are from before." in texts(at)
+    at = at.button(key="compare_repeat").click().run()
+    again = stored.jobs(wb)[-1]
+    assert again.state == "queued" and again.settings == stored.jobs(wb)[1].settings
+    assert at.query_params["job"] == str(again.id)
 
 
 def test_earlier_comparisons_are_a_click_away(wb, job):

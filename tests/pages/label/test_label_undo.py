@@ -3,11 +3,12 @@
 import pytest
 import stored
 from app_pages import button, markup
-from label_desk import BRIDGE, FIRST, SECOND, TRAINS, front, label, open_label, opened_list, press, read_rows
+from label_desk import BRIDGE, FIRST, SECOND, STEEL, TRAINS, front, label, open_label, opened_list, press, read_rows
 
 from app.ask import stored_questions
 from app.corpora import documents
-from app.labels import annotation
+from app.labels import annotation, label_list
+from app.labels.items import Presentation
 from db.models import Sentence
 
 
@@ -76,6 +77,20 @@ def test_undo_takes_a_flag_and_the_labels_after_it_back_in_their_order(wb, ann):
     assert stored.flags(wb, FIRST) == []
     assert [t.value for t in at.toast] == ["Took back: flagged, “The Forth Bridge was opened on 4 March 1890.”."]
     assert front(at) == FIRST
+
+
+def test_labels_that_were_moved_are_one_act_that_undo_names(wb, me):
+    label(wb, me, FIRST)
+    label(wb, me, SECOND)
+    records = label_list.list_labels(wb, stored.TOWERS, by=me.id, limit=9).page
+    targets = {FIRST[1]: STEEL, SECOND[1]: TRAINS}
+    display = Presentation(queue="own")
+    label_list.shift_labels(wb, stored.TOWERS, records, targets, by=me.id, presentation=display)
+    at = open_label()
+    assert ">Moved</span>" in markup(at) and "and 1 more" in markup(at) and ">Withdrawn</span>" not in markup(at)
+    at = press(at, "undo")
+    assert [t.value for t in at.toast] == ["Took back: moved, 2 labels."]
+    assert stored.labels(wb) == {FIRST: "correct", SECOND: "correct"}
 
 
 def test_a_removal_is_not_undone_in_another_corpus(wb):

@@ -51,6 +51,22 @@ def test_the_whole_list_of_a_question_stands_with_a_button_a_label(wb):
     assert stored.labels(wb)[BRIDGE, STEEL] == "correct"
 
 
+def test_a_row_says_that_the_same_words_have_the_opposite_label_elsewhere_in_the_list(wb):
+    with wb.write() as s:
+        copy = s.get_one(Sentence, TRAINS)
+        copy.text = f" {s.get_one(Sentence, OPENED).text.upper()}"
+        title = s.get_one(Document, copy.document_id).title
+    at = opened_list()
+    ids = [r.sentence_id for r in at.session_state["_label_desk"].rows]
+    first, second = ids.index(OPENED), ids.index(TRAINS)
+    at = at.button(key=f"label_row_{first}_correct").click().run()
+    at = at.button(key=f"label_row_{second}_unsure").click().run()
+    assert "You labelled the same words" not in markup(at)
+    at = at.button(key=f"label_row_{second}_incorrect").click().run()
+    assert f"You labelled the same words correct: candidate {first + 1}, {title}" in markup(at)
+    assert f"You labelled the same words incorrect: candidate {second + 1}, {title}" in markup(at)
+
+
 def test_words_typed_bring_the_next_row_that_has_them_to_the_front(wb):
     at = opened_list()
     [field] = [f for f in at.text_input if f.label == "Find in this list"]

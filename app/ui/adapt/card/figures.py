@@ -134,7 +134,7 @@ def describe_forgetting(benchmarks: Mapping[str, BeforeAfter[Metrics]], outcome:
         f"{_describe_values(before, after)} ({plain(TITLES.get(name, name))})"
         for name, before, after in fell or changes
     )
-    end = f"nothing of note was forgotten (a fall by up to {MAX_FORGOTTEN_POINTS:g} points does not count)."
+    end = f"nothing of note was forgotten (a fall by up to {MAX_FORGOTTEN_POINTS / 100:g} does not count)."
     if fell:
         end = f"some of it was **forgotten**{WEIGHING[outcome]}"
     noun = "benchmark" if len(changes) == 1 else "benchmarks"

@@ -37,6 +37,12 @@ def test_rankers_without_a_cost_are_left_out_of_the_trade_off():
     assert set(data(build_tradeoff_chart(ROWS, cost="seconds"), "ranker")) == {r.ranker for r in ROWS}
 
 
+def test_compute_is_in_percent_on_both_charts_as_in_the_table():
+    for chart in (build_tradeoff_chart(ROWS), build_sweep_chart(ROWS[1:], metric="AP")):
+        costs = [layer["encoding"]["x"] for layer in chart.to_dict()["layer"] if "x" in layer.get("encoding", {})]
+        assert {cost["axis"]["format"] for cost in costs} == {".0%"}
+
+
 def test_the_last_label_of_an_axis_has_room():
     rows = [Change("AP", 0.70, 0.74)]
     events = [{"kind": "step", "step": s, "loss": 1.0} for s in (1, 2)]
