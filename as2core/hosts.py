@@ -150,6 +150,12 @@ def _read_origin(origin: str) -> str:
         return ""
 
 
+def is_loopback(address: str) -> bool:
+    """Whether only this machine reaches a server that is bound to it."""
+    name = address.strip("[]").lower()
+    return name in LOOPBACK or (_is_number(name) and ipaddress.ip_address(name).is_loopback)
+
+
 def _is_number(name: str) -> bool:
     try:
         ipaddress.ip_address(name)
