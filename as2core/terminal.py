@@ -39,9 +39,14 @@ Event = Mapping[str, Json]  # of a training run: kind, step, steps, loss, dev_ap
 
 
 def echo(text: str = "") -> None:
-    """A line of the result. On a terminal without control characters: a document's text must not steer it."""
+    """A line of the result."""
     with ignore_closed_pipe():
-        sys.stdout.write((_CONTROL.sub("", text) if sys.stdout.isatty() else text) + "\n")
+        sys.stdout.write(_defuse(text, sys.stdout) + "\n")
+
+
+def _defuse(text: str, stream: TextIO) -> str:
+    """On a terminal without control characters: a document's text, or the name of a file, must not steer it."""
+    return _CONTROL.sub("", text) if stream.isatty() else text
 
 
 def open_outputs() -> None:
@@ -75,7 +80,7 @@ def _lead_nowhere(stream: TextIO) -> None:
 
 def print_note(text: str) -> None:
     """A line on standard error: a warning, or what happens next."""
-    sys.stderr.write(" ".join(text.split()) + "\n")
+    sys.stderr.write(_defuse(" ".join(text.split()), sys.stderr) + "\n")
 
 
 def print_json(document: object) -> None:
@@ -114,7 +119,7 @@ def show_progress(stage: str = "") -> Iterator[OnProgress]:
 
         def on_progress(progress: Progress) -> None:
             bar.total = progress.total or None
-            bar.set_description_str(progress.stage or stage, refresh=False)
+            bar.set_description_str(_defuse(progress.stage or stage, sys.stderr), refresh=False)
             bar.n = progress.done
             bar.refresh()
             lines.write(format_progress(stage, progress))

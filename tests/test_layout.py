@@ -160,6 +160,11 @@ def test_the_container_takes_the_torch_of_the_constraints():
     assert set(re.findall(r"torch==[\d.]+", (ROOT / "Dockerfile").read_text())) == {pin}
 
 
+def test_what_the_docs_have_somebody_write_beside_the_program_is_in_no_commit_of_theirs():
+    ignored = (ROOT / ".gitignore").read_text().splitlines()
+    assert {"secrets.toml", ".env", "as2.env", "compose.override.yaml", "serve-keys/"} <= set(ignored)
+
+
 def test_the_container_holds_all_that_the_app_reads():
     kept = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     assert {*OURS, "models", "corpora", ".streamlit", "streamlit_app.py", "constraints.txt"} <= kept

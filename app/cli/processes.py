@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import ssl
+import stat
 import subprocess
 import sys
 import time
@@ -48,7 +49,7 @@ def app(
     settings = get_settings()
     check_login(settings)
     bootstrap.open(settings).close()  # an unusable home or database is reported here, in one line
-    check_login(settings)  # again: the database may be under a log-in that a new home did not know of
+    has_login = check_login(settings)  # again: the database may be under a log-in that a new home did not know of
     open_port(address, port).close()  # one that cannot be opened is reported here, too
     processes = AppProcesses(settings)
     with _exit_on_signals():
@@ -57,6 +58,8 @@ def app(
             url = find_url(address, port)
             processes.wait_until_ready(url)
             print_note(f"AS2 Workbench is at {url} (Ctrl-C ends it)")
+            for risk in list_risks(address, has_login=has_login):
+                print_note(risk)
             while processes.is_serving():
                 processes.ensure_worker()
                 time.sleep(CHECK_SECONDS)
@@ -65,15 +68,33 @@ def app(
     raise NotServing(f"the server ended by itself with code {processes.server.returncode}")
 
 
-def check_login(settings: "Settings") -> None:
-    """Say here, in one line, what is wrong with the log-in: the server would refuse each page. Raises BadSetting."""
+def check_login(settings: "Settings") -> bool:
+    """Whether people have to log in. Says here, in one line, what is wrong with the log-in: the server would refuse
+    each page. Raises BadSetting."""
     from app.workbench.login import needs_login
     from app.workbench.settings import REPO
 
     with contextlib.chdir(REPO):  # the server's folder, beneath which Streamlit looks
         from app.ui.signin import list_secret_files
 
-        needs_login(settings, list_secret_files())
+        return needs_login(settings, list_secret_files())
+
+
+def list_risks(address: str, *, has_login: bool) -> list[str]:
+    """What lets in more people than its owner may think."""
+    from app.workbench.settings import REPO
+    from as2core.system.hosts import is_loopback
+
+    if not has_login:
+        open_to_all = f"nobody has to log in: everybody who reaches {address} can read, label and delete"
+        return [] if is_loopback(address) else [f"{open_to_all} (docs/sharing.md)"]
+    with contextlib.chdir(REPO):  # as in `check_login`
+        from app.ui.signin import list_secret_files
+
+        readable = [file for file in list_secret_files() if file.is_file() and file.stat().st_mode & stat.S_IROTH]
+    return [
+        f"every account of this machine can read {file}, and with it log in as anybody: chmod 600" for file in readable
+    ]
 
 
 def find_url(address: str, port: int) -> str:

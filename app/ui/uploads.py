@@ -12,6 +12,7 @@ from typing import Any
 
 import streamlit as st
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import runtime
@@ -115,6 +116,8 @@ class UploadGuard:
 
         try:
             await self.app(scope, receive_and_count, send)
+        except ClientDisconnect:  # somebody left the page: the log need not have a traceback of it
+            pass
         finally:
             self._arriving[session_id] = self._arriving.get(session_id, 0) - arrived
             if not self._arriving[session_id]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from app.workbench.workbench import Workbench
 
 SUCCESS, REFUSED = "done", "refused"
-COMMAND_LINE = "command line"
+COMMAND_LINE, PROGRAM = ACTORS = ("command line", "the program")  # who acts, and is no person
 MAX_DETAIL_CHARS = 500
 REFUSAL_SECONDS = 60.0  # within which the same one is not recorded again
 

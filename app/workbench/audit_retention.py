@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from app.workbench.audit import SUCCESS
+from app.workbench.audit import PROGRAM, SUCCESS
 from app.workbench.workbench import Workbench
 from db.repositories import audit as rows
 
-PROGRAM = "the program"
 PRUNE = "prune the audit log"  # the database's trigger looks for it
 DAY_SECONDS = 86_400.0
 

@@ -27,6 +27,7 @@ CHANGE_ROLE = "change a role"  # in the audit log
 MAX_NAME_CHARS = 60
 NOBODY = "me"
 NO_PERSON = ("starter", "import")  # the names that sign imported labels
+RESERVED = (*NO_PERSON, NOBODY, *audit.ACTORS)  # that nobody gets by logging in
 
 
 class NotAllowed(audit.Refusal):
@@ -56,8 +57,8 @@ class AnnotatorView:
 
 def sign_in(wb: Workbench, name: str) -> AnnotatorView:
     """The person of that name, whatever its capitals, created if there is none. Raises BadSetting for an empty or
-    overlong name, NotAllowed for a name that is blocked, signs imported labels or belongs to somebody who logs in
-    through an identity provider.
+    overlong name, NotAllowed for a name that is blocked, signs imported labels, stands for no person in the audit log,
+    or belongs to somebody who logs in through an identity provider.
     """
     name = _tidy(name)
     with wb.read() as s:
@@ -66,6 +67,8 @@ def sign_in(wb: Workbench, name: str) -> AnnotatorView:
     name = person.name if person is not None else name
     if fold_name(name) in NO_PERSON or (person is not None and person.imported):
         raise NotAllowed(f"{name} is what imported labels are signed with; choose another name")
+    if fold_name(name) in audit.ACTORS:
+        raise NotAllowed(f"{name} stands for no person in the audit log; choose another name")
     if person is not None and person.subject is not None:
         raise NotAllowed(f"{name} logs in; choose another name")
     if person is None or not has_admin:
@@ -107,7 +110,7 @@ def sign_in_subject(wb: Workbench, subject: str, name: str) -> AnnotatorView:
         while person is None or person.subject != subject:  # the name is another's, who may have come just now
             free = base_name if number == 1 else f"{base_name[: MAX_NAME_CHARS - 6]} {number}"
             alike = find_alike(s, free)
-            if fold_name(free) not in (*NO_PERSON, NOBODY) and (alike is None or alike.subject == subject):
+            if fold_name(free) not in RESERVED and (alike is None or alike.subject == subject):
                 person = rows.ensure_annotator(s, free, wb.clock(), role=wb.settings.newcomers, subject=subject)
             number += 1
         return to_view(person)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from socket import gethostname
@@ -13,8 +17,14 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from as2core.errors import BadSetting
 from as2core.retrieval.sqlite import EXACT_LIMIT
+from as2core.system.cores import LIMIT, count_cores
+from as2core.system.hosts import parse_hosts
 
 REPO = Path(__file__).resolve().parents[2]
+PREFIX = "AS2_"
+OTHERS = ("AS2_KEYS", LIMIT)  # variables of the library that a name may be a misspelling of
+MIN_LIKENESS = 0.85  # of two names, from where on one is taken for a misspelling of the other
+_WHO = re.compile(r"\*|.+\|.+|(\*\.)?[\w-]+(\.[\w-]+)*|[^@*]+@[\w.-]+")  # everyone, an account, a domain, an address
 
 
 class Settings(BaseSettings):
@@ -33,7 +43,7 @@ class Settings(BaseSettings):
     `index_url`: a Milvus server that has the search indexes; "" keeps them in the home.
     `exact_passages`: up to so many of a corpus, a question is compared with all vectors."""
 
-    model_config = SettingsConfigDict(env_prefix="AS2_", env_ignore_empty=True, extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="ignore", frozen=True)
 
     home: Path = REPO / ".as2"
     local_dir: Path | None = None
@@ -68,6 +78,24 @@ class Settings(BaseSettings):
         if not kind.startswith("sqlite") or not file or file.startswith((":memory:", "file:")):
             return value
         return f"{kind}:///{Path(file).expanduser().absolute()}"
+
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _check_hosts(cls, value: str) -> str:
+        parse_hosts(value)
+        return value
+
+    @field_validator("login_allowed")
+    @classmethod
+    def _check_who_may(cls, value: str) -> str:
+        """An entry that nobody can be keeps people out, and its owner would look elsewhere for the reason."""
+        for entry in value.replace(",", " ").split():
+            if not _WHO.fullmatch(entry):
+                raise BadSetting(
+                    f"AS2_LOGIN_ALLOWED: {entry!r} is no address, domain (lab.example, *.lab.example) or account "
+                    "(issuer|subject)"
+                )
+        return value
 
     @property
     def database(self) -> str:
@@ -176,8 +204,20 @@ def to_sqlite_url(file: Path) -> str:
 @cache
 def get_settings() -> Settings:
     """The process's settings. Raises BadSetting naming the variable."""
+    check_names(os.environ)
+    count_cores()  # says what is wrong with their limit
     try:
         return Settings()
     except ValidationError as e:
         first = e.errors()[0]
-        raise BadSetting(f"AS2_{'_'.join(map(str, first['loc'])).upper()}: {first['msg']}") from e
+        raise BadSetting(f"{PREFIX}{'_'.join(map(str, first['loc'])).upper()}: {first['msg']}") from e
+
+
+def check_names(variables: Iterable[str]) -> None:
+    """Raises BadSetting for a misspelt variable: without it, `AS2_LOGIN_ALOWED` would let in everybody. Others that
+    begin alike are somebody else's, such as those that Kubernetes sets for a service."""
+    names = {*OTHERS, *(f"{PREFIX}{field.upper()}" for field in Settings.model_fields)}
+    for variable in sorted(v for v in variables if v.startswith(PREFIX) and v not in names):
+        bare = {name.removeprefix(PREFIX): name for name in names}
+        if near := get_close_matches(variable.removeprefix(PREFIX), bare, n=1, cutoff=MIN_LIKENESS):
+            raise BadSetting(f"{variable} is no setting: did you mean {bare[near[0]]}? docs/running.md lists them")

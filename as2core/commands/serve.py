@@ -94,7 +94,7 @@ def serve(
         from as2core.serving.keys import KeyRing, default_keys_dir
         from as2core.serving.routes import build
         from as2core.serving.shutdown import make_server
-        from as2core.system.hosts import VARIABLE, HostGuard, parse_hosts
+        from as2core.system.hosts import VARIABLE, HostGuard, is_loopback, parse_hosts
     except ModuleNotFoundError as e:
         raise BadSetting(f"serving needs {e.name}: install as2core with its extra `serve`") from e
 
@@ -110,6 +110,8 @@ def serve(
             rankers = _load(ranker, house, replicas)
             embeddings = _make_embedder(embedder)
         print_note(f"POST http://{f'[{host}]' if ':' in host else host}:{at}/v1/rerank (Ctrl-C ends it)")
+        if not key_ring.is_required and not is_loopback(address):
+            print_note(f"no keys: everybody who reaches {address} is answered; `as2 keys add NAME` makes one")
         app = build(rankers, embedder=embeddings, keys=key_ring, queue=_make_queue(replicas))
         guarded = HostGuard(app, address, parse_hosts(allowed_hosts), setting=f"--allowed-hosts or {VARIABLE}")
         server = make_server(guarded)

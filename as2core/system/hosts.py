@@ -12,6 +12,7 @@ for, which a stranger chooses: it is escaped and cut, and the page loads and run
 
 import html
 import ipaddress
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -19,6 +20,8 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+from as2core.errors import BadSetting
 
 VARIABLE = "AS2_ALLOWED_HOSTS"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -49,9 +52,20 @@ Several names stand with commas between them.</p>
 """
 
 
+_PATTERN = re.compile(r"\*|(\*\.)?[\w-]+(\.[\w-]+)*\.?")
+
+
 def parse_hosts(text: str) -> tuple[str, ...]:
-    """The names of a list with commas or blanks."""
-    return tuple(text.replace(",", " ").lower().split())
+    """The names of a list with commas or blanks. Raises BadSetting for what no request could have as its host's name,
+    such as an address with https:// or a port."""
+    names = tuple(text.replace(",", " ").lower().split())
+    for name in names:
+        if not _PATTERN.fullmatch(name) and not _is_number(name):
+            raise BadSetting(
+                f"{VARIABLE}: {name!r} is no name of a host: write it without https://, port and path, as "
+                "labels.example.org or *.lab.example"
+            )
+    return names
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +148,12 @@ def _read_origin(origin: str) -> str:
         return (urlsplit(origin).hostname or "").rstrip(".")
     except ValueError:
         return ""
+
+
+def is_loopback(address: str) -> bool:
+    """Whether only this machine reaches a server that is bound to it."""
+    name = address.strip("[]").lower()
+    return name in LOOPBACK or (_is_number(name) and ipaddress.ip_address(name).is_loopback)
 
 
 def _is_number(name: str) -> bool:

@@ -40,6 +40,17 @@ def test_no_part_of_an_answer_waits_for_an_acknowledgement():
             assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
+def test_a_server_that_other_machines_reach_without_a_key_says_so(tmp_path):
+    command = [Path(sys.executable).with_name("as2"), "serve", "--ranker", "bm25", "--port", "0"]
+    env = {**os.environ, "AS2_HOME": str(tmp_path)}
+    with subprocess.Popen([*command, "--address", "0.0.0.0"], stderr=subprocess.PIPE, text=True, env=env) as server:
+        port = server.stderr.readline().split()[1].split(":")[2].partition("/")[0]
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=120).close()
+        server.send_signal(signal.SIGINT)
+        told = server.stderr.read()
+    assert "no keys: everybody who reaches 0.0.0.0 is answered; `as2 keys add NAME`" in told
+
+
 @pytest.fixture
 def running(tmp_path):
     """A server that answers."""

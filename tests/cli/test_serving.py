@@ -88,6 +88,9 @@ def test_the_app_serves_brings_its_worker_back_and_ends_with_it(
         assert process.wait(PATIENCE) == code
         # not a word else: Streamlit warns, for one, when it may not ask a host outside for this machine's address
         address_line = f"AS2 Workbench is at http://127.0.0.1:{port}{base} (Ctrl-C ends it)\n"
+        if address == "0.0.0.0":
+            may = "can read, label and delete (docs/sharing.md)"
+            address_line += f"nobody has to log in: everybody who reaches 0.0.0.0 {may}\n"
         failure = "as2: The background worker ended by a fault (SIGKILL). The next one starts in 4 s. "
         remedy = "Somebody killed it, or the machine ran out of memory (`dmesg` then says so).\n"
         assert log.read_text() == f"{address_line}{failure}{remedy}{said}"
@@ -151,6 +154,29 @@ def test_the_app_looks_for_its_server_where_streamlits_settings_put_it(monkeypat
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert processes.find_url(address, 8501) == url
+
+
+@pytest.mark.parametrize(
+    ("address", "has_login", "mode", "risk"),
+    [
+        ("0.0.0.0", False, 0o600, "nobody has to log in: everybody who reaches 0.0.0.0 can read, label and delete"),
+        ("10.0.0.7", False, 0o600, "everybody who reaches 10.0.0.7"),
+        ("127.0.0.1", False, 0o644, ""),
+        ("::1", False, 0o644, ""),
+        ("0.0.0.0", True, 0o640, ""),
+        ("127.0.0.1", True, 0o644, "secrets.toml, and with it log in as anybody: chmod 600"),
+    ],
+)
+def test_the_app_names_what_lets_in_more_people_than_meant(monkeypatch, tmp_path, address, has_login, mode, risk):
+    from app.cli import processes
+    from app.ui import signin
+
+    file = tmp_path / "secrets.toml"
+    file.touch()
+    file.chmod(mode)
+    monkeypatch.setattr(signin, "list_secret_files", lambda: [file, tmp_path / "none.toml"])
+    risks = processes.list_risks(address, has_login=has_login)
+    assert len(risks) == bool(risk) and risk in "".join(risks)
 
 
 def test_a_taken_port_is_said_in_one_line(environment, tmp_path):

@@ -110,6 +110,16 @@ def test_a_text_cannot_steer_the_terminal_and_a_pipe_gets_it_as_it_is(capsys, mo
     assert capsys.readouterr().out == "a[31mred\ttab\n"
 
 
+def test_a_message_about_a_file_cannot_steer_the_terminal_either(capsys, monkeypatch):
+    terminal.print_note("a\x1b[31mred.pdf: not a PDF")
+    assert capsys.readouterr().err == "a\x1b[31mred.pdf: not a PDF\n"
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    terminal.print_note("a\x1b[31mred.pdf: not a PDF")
+    with terminal.show_progress() as on_progress:
+        on_progress(Progress(1, 2, "a\x1b[31mred.pdf"))
+    assert "\x1b[31m" not in capsys.readouterr().err
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
 def test_a_full_disk_behind_standard_output_is_an_error_in_a_line():
     with Path("/dev/full").open("w") as full:

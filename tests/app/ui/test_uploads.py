@@ -1,5 +1,6 @@
 """Only a session that was offered an upload may send files, and only so much."""
 
+import anyio
 import pytest
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
@@ -52,6 +53,21 @@ def test_a_session_with_an_uploader_sends_up_to_its_limit(client, stored):
     assert stored == {"a": 600}
     stored.clear()  # as when Streamlit forgets the files
     assert put(client, "a", 600, is_chunked=True).status_code == 204
+
+
+def test_somebody_who_leaves_during_an_upload_is_no_error_and_the_bytes_count_no_longer(client, stored):
+    uploads.allow_session("a")
+    messages = [{"type": "http.request", "body": b"x" * 900, "more_body": True}, {"type": "http.disconnect"}]
+
+    async def receive():
+        return messages.pop(0)
+
+    async def send(message):
+        """Nobody is there."""
+
+    scope = {"type": "http", "method": "PUT", "path": "/_stcore/upload_file/a/f", "headers": [], "query_string": b""}
+    anyio.run(client.app, scope, receive, send)
+    assert stored == {} and put(client, "a", 1000).status_code == 204
 
 
 def test_all_sessions_together_have_a_limit(client, stored):

@@ -234,6 +234,14 @@ def test_nobody_signs_in_by_a_name_that_looks_like_that_of_imported_labels(wb, n
         people.sign_in(wb, name)
 
 
+@pytest.mark.parametrize("name", ["command line", "Command  Line", "the program"])
+def test_nobody_acts_by_a_name_that_stands_for_no_person_in_the_audit_log(wb, name):
+    with pytest.raises(NotAllowed, match="audit log"):
+        people.sign_in(wb, name)
+    person = people.sign_in_subject(wb, f"{SUBJECT}1", name)
+    assert person.name.endswith(" 2")
+
+
 def test_a_name_keeps_the_joiners_that_its_script_needs(wb):
     assert people.sign_in_subject(wb, SUBJECT, "\u06a9\u06cc\u0627\u0646\u200c\u0641\u0631").name[4] == "\u200c"
 

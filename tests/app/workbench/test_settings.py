@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from app.jobs.process import to_environment
@@ -38,12 +40,47 @@ def test_a_database_file_is_the_same_wherever_a_process_is_started(monkeypatch, 
         assert to_environment(Settings())["AS2_DATABASE_URL"] == meant
 
 
-def test_a_value_that_is_none_of_the_allowed_names_its_variable(monkeypatch):
-    monkeypatch.setenv("AS2_WORKER", "sometimes")
+@pytest.fixture
+def fresh_settings():
     get_settings.cache_clear()
-    with pytest.raises(BadSetting, match="AS2_WORKER"):
+    yield
+    get_settings.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("AS2_WORKER", "sometimes", "AS2_WORKER"),
+        ("AS2_CORES", "many", "AS2_CORES is 'many'"),
+        ("AS2_CORES", "0", "AS2_CORES is '0'"),
+        ("AS2_ALLOWED_HOSTS", "https://labels.example.org", "'https://labels.example.org' is no name of a host"),
+        ("AS2_ALLOWED_HOSTS", "lab.example,labels.example.org:8443", "'labels.example.org:8443' is no name of a host"),
+        ("AS2_LOGIN_ALLOWED", "@lab.example", "'@lab.example' is no address, domain"),
+        ("AS2_LOGIN_ALLOWED", "ada@lab.example *@lab.example", "is no address, domain"),
+        ("AS2_LOGIN_ALLOWED", "https://lab.example", "is no address, domain"),
+        ("AS2_LOGIN_ALOWED", "lab.example", "AS2_LOGIN_ALOWED is no setting: did you mean AS2_LOGIN_ALLOWED"),
+        ("AS2_NEWCOMER", "blocked", "did you mean AS2_NEWCOMERS"),
+        ("AS2_KEY", "/srv/keys", "did you mean AS2_KEYS"),
+    ],
+)
+def test_a_value_that_is_none_of_the_allowed_names_its_variable(monkeypatch, fresh_settings, variable, value, message):
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(BadSetting, match=re.escape(message)):
         get_settings()
-    get_settings.cache_clear()
+
+
+def test_every_kind_of_entry_is_taken(monkeypatch, fresh_settings):
+    monkeypatch.setenv("AS2_LOGIN_ALLOWED", "lab.example, *.lab.example ada.b+c@lab.example,https://id.example|a|b *")
+    monkeypatch.setenv("AS2_ALLOWED_HOSTS", "labels.example.org,*.lab.example 10.0.0.7 fe80::1 * as2-serve")
+    monkeypatch.setenv("AS2_CORES", "3")
+    assert get_settings().login_allowed.count("*") == 2
+
+
+def test_variables_that_only_begin_alike_are_somebody_elses(monkeypatch, fresh_settings):
+    kubernetes = ("AS2_DB_SERVICE_HOST", "AS2_SERVE_PORT", "AS2_WORKBENCH_PORT_80_TCP_ADDR")
+    for variable in (*kubernetes, "AS2_RERANK_KEY_MINE", "AS2_TEST_DATA", "AS2_BIND", "AS2_DB_PASSWORD", "AS2_TORCH"):
+        monkeypatch.setenv(variable, "x")
+    get_settings()
 
 
 def test_a_worker_is_told_the_same_settings(monkeypatch, tmp_path):
