@@ -42,7 +42,7 @@ from db.repositories.questions import PROPOSED
 
 # in the audit log
 ACCEPT, REJECT, RESTORE = "accept a proposal", "reject a proposal", "restore a rejected proposal"
-TAKE_BACK = "take back an accepted proposal"
+UNDO_ACCEPTANCE = "undo the acceptance of a proposal"
 DEFAULT_QUESTIONS, MAX_QUESTIONS = 20, 200  # questions of one run
 MAX_TRIES_PER_QUESTION = 6  # sentences
 SENTENCES_PER_CHECK = 200  # sentences without a question between two checks whether the job is to stop
@@ -169,7 +169,7 @@ def undo_acceptance(wb: Workbench, proposal_id: int, *, annotator_id: int) -> No
     more than that. Raises AlreadyDecided, NotAllowed for a viewer, UnknownCorpus."""
     wb.later.finish()  # a run that was stored after its question would have none to belong to
     with wb.write(durable=True) as s:
-        people.require(s, annotator_id, TAKE_BACK)
+        people.require(s, annotator_id, UNDO_ACCEPTANCE)
         corpus_id = rows.find_corpus_id(s, proposal_id)
         if corpus_id is not None:  # locked before the proposal, as in `accept`
             lock_corpus(s, corpus_id)
@@ -186,7 +186,7 @@ def undo_acceptance(wb: Workbench, proposal_id: int, *, annotator_id: int) -> No
             s.flush()
             if question.origin == PROPOSED and not rows.has_use(s, question.id, proposal_id):
                 question_lists.delete_question(s, question.id)
-        audit.record(s, wb.clock(), annotator_id, TAKE_BACK, text, f"of {s.get_one(Corpus, corpus_id).name}")
+        audit.record(s, wb.clock(), annotator_id, UNDO_ACCEPTANCE, text, f"of {s.get_one(Corpus, corpus_id).name}")
 
 
 def _lock_waiting(s: Session, proposal_id: int) -> Proposal:

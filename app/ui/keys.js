@@ -128,10 +128,11 @@ function isOfEarlierAnswer(state, target) {
   const shown = document.querySelector(".as2-answer")?.dataset.address, search = new URLSearchParams(location.search);
   const now = ["corpus", "q", "model"].map((name) => search.get(name) ?? "").join("|");
   if (shown === undefined || shown === now) return false;
-  if (state.unanswered?.shown !== shown || state.unanswered.now !== now) {
+  const isKnown = state.unanswered?.shown === shown && state.unanswered.now === now;
+  if (!isKnown || !isAtRest()) {  // a run that has ended may not be drawn yet: the time counts from its end
     state.unanswered = { shown, now, since: performance.now() };
   }
-  return !isAtRest() || performance.now() - state.unanswered.since < ANSWER_MS;
+  return performance.now() - state.unanswered.since < ANSWER_MS;
 }
 
 function namePlace(state, target) {
