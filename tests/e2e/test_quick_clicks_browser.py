@@ -69,7 +69,6 @@ def test_quick_clicks_on_rows_of_a_list_label_each_row_and_two_on_one_row_label_
     page.set_viewport_size({"width": 1280, "height": 1600})  # all rows are in sight
     open_queue(page, f"{small.url}/label?queue=tops&mode=list", ROW)
     sign(page, "Pointer")
-    wait_until_idle(page)
     labels = ("incorrect", "correct", "unsure")  # of the first rows: the list does not move for them
     rows = [page.locator(f"{CANDIDATE}:not(:has(.locked))").nth(n) for n in range(len(labels))]
     texts = [row.locator(ROW).inner_text() for row in rows]
