@@ -131,7 +131,7 @@ def handle_action(page: LabelPage, name: str, showing: str, row: int | None = No
         return
     is_as_expected, recorded = False, ""
     try:
-        desk = desk if row is None else desk.pick(row)
+        desk = desk if row is None else desk.pick_by_click(row)
         pair = desk.pair
         desk = _take_action(page, name, desk)
         is_as_expected, recorded = name not in LABELS or desk.pair != pair, name if name in LABELS else ""

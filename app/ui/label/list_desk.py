@@ -21,13 +21,16 @@ class ListDesk(BaseDesk[int, QuestionItem]):
     """`row` is the place in front. Questions are skipped, not rows. `pages`: what was on the page so far.
     `question_turn`: the turn in which the page asks, `question_until` at most, whether rows that were not shown are
     incorrect, too. `read_ids`: those of `skips` that have labels of the annotator: their lists were read as far as need
-    be."""
+    be. `pinned_first`: the first row on the page in the turn `pinned_turn`, which follows a click on a row: the others
+    stay where the pointer finds them."""
 
     row: int = 0
     pages: frozenset[Pair] = frozenset()
     question_turn: int = -1
     question_until: datetime | None = None
     read_ids: frozenset[int] = frozenset()
+    pinned_first: int = 0
+    pinned_turn: int = -1
 
     @property
     def showing(self) -> str:
@@ -59,7 +62,9 @@ class ListDesk(BaseDesk[int, QuestionItem]):
     @property
     def window(self) -> range:
         """The rows on the page: those around the one in front."""
-        first = min(max(0, self.row - ROWS_BEFORE), max(0, len(self.rows) - WINDOW_ROWS))
+        is_pinned = self.pinned_turn == self.turn and 0 <= self.row - self.pinned_first < WINDOW_ROWS
+        first = self.pinned_first if is_pinned else self.row - ROWS_BEFORE
+        first = min(max(0, first), max(0, len(self.rows) - WINDOW_ROWS))
         return range(first, min(len(self.rows), first + WINDOW_ROWS))
 
     @classmethod
@@ -146,6 +151,10 @@ class ListDesk(BaseDesk[int, QuestionItem]):
     def pick(self, row: int) -> Self:
         """Put a row in front; stay where there is none."""
         return replace(self, row=row) if 0 <= row < len(self.rows) else self
+
+    def pick_by_click(self, row: int) -> Self:
+        """As `pick`; the rows on the page stay there until the one in front is below them."""
+        return replace(self.pick(row), pinned_first=self.window.start, pinned_turn=self.turn + 1)
 
     def find(self, words: str) -> tuple[Self, int]:
         """The next row below the one in front, or else from the top, with all these words or parts of words in front;

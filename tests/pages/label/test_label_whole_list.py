@@ -110,6 +110,24 @@ def test_the_rest_are_incorrect_in_one_act_and_come_back_in_one(wb):
     assert stored.labels(wb) == {}
 
 
+def test_rows_stay_under_the_pointer_until_the_one_in_front_is_below_them(wb, monkeypatch):
+    monkeypatch.setattr(list_desk, "WINDOW_ROWS", 3)
+    monkeypatch.setattr(list_desk, "ROWS_BEFORE", 1)
+    at = press(opened_list(), "row_1_correct")
+    assert front(at) == THIRD and "1 to 3 of 4" in read_head(at)
+    at = press(at, "row_2_correct")
+    assert "2 to 4 of 4" in read_head(at)
+    assert {pair for pair, label in stored.labels(wb).items() if label == "correct"} == {SECOND, THIRD}
+
+
+def test_by_keys_the_row_in_front_stays_in_its_place(wb, monkeypatch):
+    monkeypatch.setattr(list_desk, "WINDOW_ROWS", 3)
+    monkeypatch.setattr(list_desk, "ROWS_BEFORE", 1)
+    at = press(press(press(opened_list(), "row_0_correct"), "up"), "down")
+    assert "1 to 3 of 4" in read_head(at)
+    assert "2 to 4 of 4" in read_head(press(at, "correct"))
+
+
 def test_rows_that_were_not_on_the_page_are_labelled_with_the_rest_only_after_a_question(wb, monkeypatch):
     monkeypatch.setattr(list_desk, "WINDOW_ROWS", 2)
     monkeypatch.setattr(list_desk, "ROWS_BEFORE", 1)
