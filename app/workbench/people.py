@@ -27,7 +27,7 @@ CHANGE_ROLE = "change a role"  # in the audit log
 MAX_NAME_CHARS = 60
 NOBODY = "me"
 NO_PERSON = ("starter", "import")  # the names that sign imported labels
-RESERVED = (*NO_PERSON, NOBODY, *audit.ACTORS)  # that nobody gets by logging in
+RESERVED_NAMES = (*NO_PERSON, NOBODY, *audit.ACTORS)  # that nobody gets by logging in
 
 
 class NotAllowed(audit.Refusal):
@@ -110,7 +110,7 @@ def sign_in_subject(wb: Workbench, subject: str, name: str) -> AnnotatorView:
         while person is None or person.subject != subject:  # the name is another's, who may have come just now
             free = base_name if number == 1 else f"{base_name[: MAX_NAME_CHARS - 6]} {number}"
             alike = find_alike(s, free)
-            if fold_name(free) not in RESERVED and (alike is None or alike.subject == subject):
+            if fold_name(free) not in RESERVED_NAMES and (alike is None or alike.subject == subject):
                 person = rows.ensure_annotator(s, free, wb.clock(), role=wb.settings.newcomers, subject=subject)
             number += 1
         return to_view(person)

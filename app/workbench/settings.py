@@ -216,8 +216,9 @@ def get_settings() -> Settings:
 def check_names(variables: Iterable[str]) -> None:
     """Raises BadSetting for a misspelt variable: without it, `AS2_LOGIN_ALOWED` would let in everybody. Others that
     begin alike are somebody else's, such as those that Kubernetes sets for a service."""
-    names = {*OTHERS, *(f"{PREFIX}{field.upper()}" for field in Settings.model_fields)}
-    for variable in sorted(v for v in variables if v.startswith(PREFIX) and v not in names):
-        bare = {name.removeprefix(PREFIX): name for name in names}
-        if near := get_close_matches(variable.removeprefix(PREFIX), bare, n=1, cutoff=MIN_LIKENESS):
-            raise BadSetting(f"{variable} is no setting: did you mean {bare[near[0]]}? docs/running.md lists them")
+    names = [*(name.removeprefix(PREFIX) for name in OTHERS), *(field.upper() for field in Settings.model_fields)]
+    for name in sorted(v.removeprefix(PREFIX) for v in variables if v.startswith(PREFIX)):
+        if name not in names and (near := get_close_matches(name, names, n=1, cutoff=MIN_LIKENESS)):
+            raise BadSetting(
+                f"{PREFIX}{name} is no setting: did you mean {PREFIX}{near[0]}? docs/running.md lists them"
+            )
