@@ -31,6 +31,7 @@ END_TRANSACTION = (
     "SELECT pg_terminate_backend(NUMBER)"
 )
 CORRECT = "correct this, and run `as2 check` again"
+CORRECT_MODELS = "correct AS2_MODELS_DIR, or install the program again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +83,12 @@ def _check_versions(wb: Workbench) -> Iterator[Finding]:
         problem = version.problem or _find_damage(path)
         if is_shipped(wb, version):
             remedy = "install the program again, or `git checkout -- models` in a clone"
-        elif not problem and not is_in_home(wb, path):  # of the home that this one was copied from
-            problem = f"its directory {path} is outside this home, and in no backup of it"
-            remedy = f"copy it to {name_in_home(wb, version.path)}"
+        elif not problem and not is_in_home(wb, path):
+            if (here := name_in_home(wb, version.path)) == path:  # it came with a program, which is elsewhere now
+                problem, remedy = f"its directory {path} is not in {wb.settings.models_dir}", CORRECT_MODELS
+            else:  # of the home that this one was copied from
+                problem = f"its directory {path} is outside this home, and in no backup of it"
+                remedy = f"copy it to {here}"
         else:
             what = "restore a backup, or promote another version" if version.state == "active" else "delete it"
             remedy = f"{what} (`as2 versions`)"
@@ -92,7 +96,7 @@ def _check_versions(wb: Workbench) -> Iterator[Finding]:
     for kind in registry.ANSWERING:
         if kind not in {v.kind for v in versions}:
             problem = f"there is none in {wb.settings.models_dir}"
-            yield Finding(f"version {kind}", problem, "correct AS2_MODELS_DIR, or install the program again")
+            yield Finding(f"version {kind}", problem, CORRECT_MODELS)
 
 
 def _check_folders(wb: Workbench) -> Iterator[Finding]:

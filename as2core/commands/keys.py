@@ -15,6 +15,8 @@ import typer
 from as2core.commands.options import JsonFlag
 from as2core.terminal import echo, print_json, print_note, print_table
 
+MAX_DAYS = 3650  # ten years
+
 KeysDir = Annotated[
     Path | None,
     typer.Option(
@@ -37,22 +39,31 @@ def list_keys(context: typer.Context, folder: KeysDir = None, as_json: JsonFlag 
     if context.invoked_subcommand is not None:
         return
     rows = [
-        {"name": k.name, "created": k.created, "revoked": k.revoked or None} for k in read_keys(_find(folder)).values()
+        {"name": k.name, "created": k.created, "expires": k.expires or None, "revoked": k.revoked or None}
+        for k in read_keys(_find(folder)).values()
     ]
     if as_json:
         print_json({"keys": rows})
     elif rows:
-        print_table(rows, ["name", "created", "revoked"])
+        print_table(rows, ["name", "created", "expires", "revoked"])
     else:
         echo(f"no keys in {_find(folder)}: `as2 serve` answers everybody who reaches it")
 
 
 @keys.command()
-def add(context: typer.Context, name: KeyName, folder: KeysDir = None, as_json: JsonFlag = False) -> None:
+def add(
+    context: typer.Context,
+    name: KeyName,
+    days: Annotated[
+        int | None, typer.Option(min=1, max=MAX_DAYS, help="It expires after so many days.", show_default="never")
+    ] = None,
+    folder: KeysDir = None,
+    as_json: JsonFlag = False,
+) -> None:
     """Make a key and print it, once. From the first key on, every request needs one."""
     from as2core.serving.keys import add_key
 
-    token = add_key(_find(folder), name, datetime.now(UTC))
+    token = add_key(_find(folder), name, datetime.now(UTC), days=days)
     if as_json:
         print_json({"name": name, "key": token})
     else:

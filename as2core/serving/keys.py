@@ -1,9 +1,9 @@
-"""API keys: one file a key in a folder, with the key's SHA-256, its name, when it was made and when it was revoked.
+"""API keys: one file a key in a folder, with the key's SHA-256, its name, when it was made, expires and was revoked.
 
 A key is 32 random bytes, so a plain hash cannot be turned back; it is shown once, when it is made. Files appear by one
 rename and are their owner's alone, so several processes may make keys and serve at once, and no database is needed. A
-revoked key's file stays, as the record. The server looks at the folder at each request: a revoked key is refused from
-then on. Where there has been a key, every request needs one.
+revoked or expired key's file stays, as the record. The server looks at the folder and the clock at each request: such a
+key is refused from then on. Where there has been a key, every request needs one.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from fastapi.responses import JSONResponse
@@ -30,17 +30,21 @@ PREFIX = "as2_"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 OPEN_PATHS = ("/", "/health", "/ping")  # a probe has no key
 NO_KEY = "no API key came: send Authorization: Bearer KEY, or X-API-Key: KEY; `as2 keys add NAME` makes one"
-INVALID_KEY = "the API key that came is not valid, or was revoked: `as2 keys add NAME` makes another"
+INVALID_KEY = "the API key that came is not valid, has expired or was revoked: `as2 keys add NAME` makes another"
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """`revoked` is "" while it is valid; times are ISO 8601 in UTC."""
+    """Times are ISO 8601 in UTC. `expires` is "" without an end, `revoked` unless it was."""
 
     name: str
     sha256: str
     created: str
     revoked: str = ""
+    expires: str = ""
+
+    def is_valid(self, now: datetime) -> bool:
+        return not self.revoked and not (self.expires and datetime.fromisoformat(self.expires) <= now)
 
 
 def default_keys_dir() -> Path:
@@ -50,14 +54,16 @@ def default_keys_dir() -> Path:
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "as2" / "keys"
 
 
-def add_key(folder: Path, name: str, now: datetime) -> str:
-    """Make a key and return it; it cannot be read again. Raises BadSetting for a name that is taken or not allowed."""
+def add_key(folder: Path, name: str, now: datetime, *, days: int | None = None) -> str:
+    """Make a key and return it; it cannot be read again. It expires after `days`, or never. Raises BadSetting for a
+    name that is taken or not allowed."""
     if not NAME.fullmatch(name):
         raise BadSetting(f"{name!r} cannot be a key's name: letters, digits, dots, - and _, at most 64")
     if name in read_keys(folder):
         raise BadSetting(f"there is, or was, a key {name!r}: choose another name")
     token = PREFIX + secrets.token_urlsafe(32)
-    _write(folder, Key(name, hash_key(token), _format(now)))
+    expires = "" if days is None else _format(now + timedelta(days=days))
+    _write(folder, Key(name, hash_key(token), _format(now), expires=expires))
     return token
 
 
@@ -76,7 +82,8 @@ def read_keys(folder: Path) -> dict[str, Key]:
     keys = {}
     for path in _list_files(folder):
         try:
-            keys[path.stem] = Key(**json.loads(path.read_text()))
+            key = keys[path.stem] = Key(**json.loads(path.read_text()))
+            key.is_valid(datetime.now(UTC))  # its time can be read
         except (OSError, ValueError, TypeError) as e:
             raise UnreadableFile(f"{path} is not a key's file ({e}): delete it, and make a new key") from e
     return keys
@@ -122,18 +129,19 @@ def _give(path: Path, above: Path) -> None:
 class KeyRing:
     """The keys of a folder, read again when it changes. What cannot be read lets nobody in."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self.folder, self._now = folder, now
         self._stamp: int | None = None
         self._problem = ""
-        self._names: Mapping[str, str] = {}  # of the valid ones, by hash
+        self._keys: Mapping[str, Key] = {}  # by hash
         self.is_required = False  # once there has been a key
         self._refresh()
 
     def find_client(self, token: str) -> str | None:
         """The name of a valid key, None for any other."""
         self._refresh()
-        return self._names.get(hash_key(token))
+        key = self._keys.get(hash_key(token))
+        return key.name if key and key.is_valid(self._now()) else None
 
     def _refresh(self) -> None:
         try:
@@ -152,7 +160,7 @@ class KeyRing:
             self.is_required = True
         if problem and problem != self._problem:
             print_note(f"as2: no key is accepted: {problem}")
-        self._names = {k.sha256: k.name for k in keys.values() if not k.revoked}
+        self._keys = {key.sha256: key for key in keys.values()}
         self._stamp, self._problem = stamp, problem
 
 

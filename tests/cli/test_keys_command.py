@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 import pytest
 
 from app.workbench.settings import get_settings
@@ -30,6 +32,14 @@ def test_a_key_that_is_revoked_already_is_said_to_be(as2, as2_json):
     assert as2("keys", "revoke", "reader")[1] == "reader is revoked\n"
     when = as2_json("keys")["keys"][0]["revoked"]
     assert as2("keys", "revoke", "reader")[1] == f"reader was revoked already, {when}\n"
+
+
+def test_a_key_may_have_days_and_its_end_is_listed(as2, as2_json):
+    as2("keys", "add", "visitor", "--days", "30")
+    [row] = as2_json("keys")["keys"]
+    assert datetime.fromisoformat(row["expires"]) - datetime.fromisoformat(row["created"]) == timedelta(days=30)
+    code, _, err = as2("keys", "add", "another", "--days", "0")
+    assert code == 2 and "--days" in err and len(as2_json("keys")["keys"]) == 1
 
 
 def test_without_keys_it_is_said_that_everybody_is_answered(as2, home):

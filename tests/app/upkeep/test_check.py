@@ -3,6 +3,7 @@
 import os
 import shutil
 import time
+from contextlib import closing
 
 import pytest
 from fake_models import write_version
@@ -211,3 +212,12 @@ def test_what_a_version_whose_making_was_killed_left_is_found(wb, towers, clock,
     assert "versions" not in find_problems(wb)  # it may still be written
     clock.advance(hours=2)
     assert find_problems(wb)["versions"].problem == f"{left} is of a version whose making was interrupted"
+
+
+def test_a_shipped_version_elsewhere_than_the_models_of_the_settings(wb, settings, models, tmp_path):
+    elsewhere = settings.model_copy(update={"models_dir": tmp_path / "wrong"})
+    with closing(bootstrap.open(elsewhere, models)) as other:
+        problems = find_problems(other)
+    path = settings.models_dir / "cascade"  # in use
+    assert problems["version cascade"].problem == f"its directory {path} is not in {elsewhere.models_dir}"
+    assert problems["version cascade"].remedy == "correct AS2_MODELS_DIR, or install the program again"

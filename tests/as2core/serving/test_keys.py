@@ -6,7 +6,7 @@ import json
 import os
 import resource
 import stat
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from fastapi.testclient import TestClient
@@ -51,6 +51,27 @@ def test_a_revoked_key_is_refused_at_once_and_the_last_one_leaves_nobody(folder)
     revoke_key(folder, "second", NOW)
     assert ask(client, second) == ask(client) == 401
     assert ask(serve(folder)) == 401  # a restart opens nothing
+
+
+def test_a_key_expires_after_its_days_without_a_restart(folder):
+    now = NOW
+    ending, lasting = add_key(folder, "ending", NOW, days=2), add_key(folder, "lasting", NOW)
+    assert read_keys(folder)["ending"].expires == "2026-11-27T12:00:00+00:00"
+    ring = KeyRing(folder, lambda: now)
+    now = NOW + timedelta(days=2, seconds=-1)
+    assert (ring.find_client(ending), ring.find_client(lasting)) == ("ending", "lasting")
+    now = NOW + timedelta(days=2)
+    assert (ring.find_client(ending), ring.find_client(lasting)) == (None, "lasting")
+
+
+def test_a_key_whose_end_cannot_be_read_lets_nobody_in(folder):
+    key = add_key(folder, "search", NOW, days=2)
+    file = folder / "search.json"
+    for end in ("tomorrow", "2026-11-27T12:00:00"):  # without a time zone it cannot be compared
+        file.write_text(json.dumps({**json.loads(file.read_text()), "expires": end}))
+        with pytest.raises(UnreadableFile, match="search.json is not a key's file"):
+            read_keys(folder)
+        assert ask(serve(folder), key) == 401
 
 
 def test_keys_that_disappear_open_nothing(folder):
@@ -133,7 +154,7 @@ def test_health_needs_no_key_and_a_refusal_says_what_to_do(folder):
     assert "as2 keys add" in refusal.json()["detail"] and refusal.json()["message"] == refusal.json()["detail"]
     assert refusal.json()["detail"].startswith("no API key came")
     for headers in ({"x-api-key": "wrong"}, {"authorization": "Bearer wrong"}):
-        assert "not valid, or was revoked" in client.get("/v1/models", headers=headers).json()["message"]
+        assert "not valid, has expired or was revoked" in client.get("/v1/models", headers=headers).json()["message"]
     for headers in ({"x-api-key": key}, {"authorization": f"bearer {key}"}):
         assert client.get("/v1/models", headers=headers).status_code == 200
     assert client.get("/v1/models", headers={"authorization": f"Basic {key}"}).status_code == 401
