@@ -11,6 +11,7 @@ from app.adapt.settings import RetrainSettings
 from app.jobs import queue
 from app.jobs.queue import JobView
 from app.ui import url
+from app.ui.charts.spec import make_spec
 from app.ui.charts.training import Event, build_dev_chart, build_loss_chart
 from app.ui.errors import guard
 from app.ui.signin import fragment
@@ -148,15 +149,15 @@ def _describe_progress(job: JobView) -> str:
 
 def _draw_curves(job: JobView) -> None:
     events = keep_latest_by_step(job.events)
-    loss, dev = build_loss_chart(events), build_dev_chart(events)
+    loss, dev = make_spec(build_loss_chart, events), make_spec(build_dev_chart, events)
     if loss is not None or dev is not None:
         left, right = st.columns(2, gap="medium")
         if loss is not None:
-            left.altair_chart(loss, width="stretch", key=f"adapt_loss_{job.id}",
-                              alt="Training loss by step, with its running mean")  # fmt: skip
+            alt = "Training loss by step, with its running mean"
+            left.vega_lite_chart(spec=loss, width="stretch", key=f"adapt_loss_{job.id}", alt=alt)
         if dev is not None:
-            right.altair_chart(dev, width="stretch", key=f"adapt_dev_{job.id}",
-                               alt="Mean average precision on the dev questions by step, a line an exit")  # fmt: skip
+            alt = "Mean average precision on the dev questions by step, a line an exit"
+            right.vega_lite_chart(spec=dev, width="stretch", key=f"adapt_dev_{job.id}", alt=alt)
     if lines := [line for line in map(format_event, job.events) if line]:
         log = "\n".join(lines[-MAX_LOG_LINES:])
         st.html(f'<p class="as2-log" data-testid="as2-log">{escape(log)}</p>')

@@ -15,6 +15,7 @@ from app.labels.conflicts import ConflictView
 from app.labels.prevalence import PrevalenceView
 from app.labels.queues import QUEUES
 from app.ui.charts.agreement import build_agreement_chart
+from app.ui.charts.spec import make_spec
 from app.ui.errors import guard
 from app.ui.job import WAIT_SECONDS, draw_live, draw_progress
 from app.ui.page import Frame
@@ -86,8 +87,11 @@ def _draw_agreement(view: AgreementView) -> None:
     st.header("Over time", anchor=False)
     points = [(day, e.value, e.low, e.high, e.n) for day, e in view.over_time if e.value is not None]
     if len(points) > 1:
-        st.altair_chart(build_agreement_chart(points), width="stretch",
-                        alt="Alpha by the day of the second label; the table below has the numbers")  # fmt: skip
+        st.vega_lite_chart(
+            spec=make_spec(build_agreement_chart, points),
+            width="stretch",
+            alt="Alpha by the day of the second label; the table below has the numbers",
+        )
     _draw_table("Day of the second label", "Alpha", list(view.over_time))
     st.header("By kind of question", anchor=False)
     _draw_table("Kind", "Alpha", [(kind.replace("-", " "), e) for kind, e in view.per_kind])

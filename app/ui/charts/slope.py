@@ -27,7 +27,7 @@ def build_slope_chart(ranks: pd.DataFrame, rankers: Sequence[str], *, best: int 
     """`ranks`: a row a candidate, columns `candidate` (text), `label` (1, 0 or None) and one rank column a ranker.
 
     A candidate among the `best` first of any ranker is drawn in blue; of the others at most `MAX_LINES`, the highest
-    first. Draw it with `st.altair_chart(..., width="stretch")`.
+    first. Draw it at the width of the page.
     """
     rankers = list(rankers)
     wide = ranks.reset_index(drop=True)

@@ -14,6 +14,7 @@ from app.compare.timing import MAX_TIMED_QUESTIONS
 from app.ui import navigation, url
 from app.ui.charts.intervals import build_difference_chart, build_interval_chart
 from app.ui.charts.slope import build_slope_chart
+from app.ui.charts.spec import make_spec
 from app.ui.charts.tradeoff import COST_TITLES, Cost, build_tradeoff_chart
 from app.ui.compare.cuts import draw_cuts
 from app.ui.compare.headline import MEANING, choose_pairs, describe_headline
@@ -88,18 +89,25 @@ def draw(view: ComparisonView, draw_below_table: Callable[[], None]) -> None:
 
 def _draw_intervals(results: Sequence[RankerResult], metric: str) -> None:
     st.header(f"{metric} with its 95 % interval", anchor=False)
-    st.altair_chart(build_interval_chart(results, metric=metric), width="stretch", key="compare_intervals",
-                    height=38 * len(results) + 72,
-                    alt=f"{metric} of every ranker with its 95 % bootstrap interval")  # fmt: skip
+    st.vega_lite_chart(
+        spec=make_spec(build_interval_chart, results, metric=metric),
+        width="stretch",
+        height=38 * len(results) + 72,
+        key="compare_intervals",
+        alt=f"{metric} of every ranker with its 95 % bootstrap interval",
+    )
     st.caption(f"{metric}: {MEANINGS[metric]}. Bars: 95\u00a0% bootstrap intervals over questions.")
 
 
 def _draw_sweep(cascade: str, sweep: Sequence[RankerResult], metric: str, defaults: Collection[str]) -> None:
     st.header(f"Share dropped at each exit: {plain(cascade)}", anchor=False)
     st.markdown(plain(describe_sweep(sweep, metric=metric)))
-    st.altair_chart(build_sweep_chart(sweep, metric=metric, defaults=defaults), width="stretch",
-                    key=f"compare_sweep_chart_{cascade}",
-                    alt=f"{metric} against compute at every share dropped, as in the table above")  # fmt: skip
+    st.vega_lite_chart(
+        spec=make_spec(build_sweep_chart, sweep, metric=metric, defaults=sorted(defaults)),
+        width="stretch",
+        key=f"compare_sweep_chart_{cascade}",
+        alt=f"{metric} against compute at every share dropped, as in the table above",
+    )
     st.caption("Each point is a share of the candidates dropped at every exit; the band is the 95 % interval.")
 
 
@@ -162,11 +170,11 @@ def _draw_cost(results: Sequence[RankerResult], metric: str) -> None:
             format_func=COSTS.__getitem__,
             label_visibility="collapsed",
         )
-    chart = build_tradeoff_chart(results, metric=metric, cost=cost)
-    if chart is None:
+    spec = make_spec(build_tradeoff_chart, results, metric=metric, cost=cost)
+    if spec is None:
         return
     alt = f"{metric} against {COST_TITLES[cost]}; dashed, the rankers that no other beats on both"
-    st.altair_chart(chart, width="stretch", key="compare_tradeoff", alt=alt)
+    st.vega_lite_chart(spec=spec, width="stretch", key="compare_tradeoff", alt=alt)
     st.caption(
         "Dashed line: the Pareto front. For each ranker off the line, one on it is at least as good and no more "
         "expensive."
@@ -266,8 +274,12 @@ def _draw_questions(view: ComparisonView, names: Sequence[str], metric: str) -> 
     if not (frame["difference"].abs() > CHANGE).any():
         st.caption(f"No question has another {metric} with one than with the other.")
         return
-    st.altair_chart(build_difference_chart(frame, metric=metric), width="stretch", key="compare_differences",
-                    alt=f"{metric} of {second} minus {first}, a bar a question, sorted")  # fmt: skip
+    st.vega_lite_chart(
+        spec=make_spec(build_difference_chart, frame[["question", "difference"]], metric=metric),
+        width="stretch",
+        key="compare_differences",
+        alt=f"{metric} of {second} minus {first}, a bar a question, sorted",
+    )
     frame, kind = _choose_kind(frame)
     number = st.column_config.NumberColumn(format="%.3f", width="small", alignment="left")
     key = f"compare_questions_{first}_{second}_{metric}_{kind}"
@@ -321,8 +333,12 @@ def _draw_slope(view: ComparisonView, names: Sequence[str]) -> None:
     url.put(q=qid)
     frame = view.ranks[qid]
     columns = [n for n in names if n in frame.columns]
-    st.altair_chart(build_slope_chart(frame, columns, best=3), width="stretch", key="compare_slope",
-                    alt="Ranks of this question's candidates by every ranker; correct ones in green")  # fmt: skip
+    st.vega_lite_chart(
+        spec=make_spec(build_slope_chart, frame, columns, best=3),
+        width="stretch",
+        key="compare_slope",
+        alt="Ranks of this question's candidates by every ranker; correct ones in green",
+    )
     with st.expander("As a table", icon=":material/table:", key="compare_rank_table"):
         table = frame.assign(label=frame["label"].map({1: "correct", 0: "incorrect"}).fillna(""))
         st.dataframe(table[["candidate", "label", *columns]], hide_index=True, key="compare_ranks")

@@ -7,6 +7,7 @@ import streamlit as st
 from app.adapt.report import SHIPPED, Baseline, BeforeAfter, Metrics, RetrainReport
 from app.ui.charts.intervals import Change, build_before_after_chart
 from app.ui.charts.reliability import build_reliability_chart
+from app.ui.charts.spec import make_spec
 from app.ui.text import escape, format_signed, plain
 from app.ui.wording import UNRANKED
 from app.versions.benchmarks import TITLES
@@ -87,9 +88,8 @@ def _describe_gain(baseline: Baseline) -> str:
 
 
 def _draw_changes(rows: Sequence[Change], outcome: Outcome, key: str, alt: str) -> None:
-    st.altair_chart(
-        build_before_after_chart(rows, outcome), width="stretch", height=44 * len(rows) + 48, key=key, alt=alt
-    )
+    spec = make_spec(build_before_after_chart, rows, outcome)
+    st.vega_lite_chart(spec=spec, width="stretch", height=44 * len(rows) + 48, key=key, alt=alt)
 
 
 def _format_interval(value: float, interval: tuple[float, float] | None) -> str:
@@ -166,9 +166,9 @@ def render_benchmarks(benchmarks: Mapping[str, BeforeAfter[Metrics]]) -> str:
 
 
 def draw_reliability(report: RetrainReport) -> None:
-    chart = build_reliability_chart(report.reliability.before, report.reliability.after)
-    if chart is not None:
+    spec = make_spec(build_reliability_chart, report.reliability.before, report.reliability.after)
+    if spec is not None:
         st.markdown("**Calibration of its probabilities**")
         _draw_scope(report)
         alt = "Share of correct sentences by probability, before and after"
-        st.altair_chart(chart, width="stretch", key="adapt_reliability", alt=alt)
+        st.vega_lite_chart(spec=spec, width="stretch", key="adapt_reliability", alt=alt)

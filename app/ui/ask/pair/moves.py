@@ -9,6 +9,7 @@ import streamlit as st
 from app.ask.pair import MAX_SHOWN_RANK, Move, PairSide, RankMoves, compare_orders
 from app.labels.consensus import BINARY
 from app.ui.charts.slope import build_move_chart
+from app.ui.charts.spec import make_spec
 from app.ui.text import escape, format_number, shorten
 from as2core.types import CORRECT
 
@@ -35,8 +36,8 @@ def draw_moves(
             names[1]: ranks[1],
         }
     )
-    st.altair_chart(
-        build_move_chart(table, names, highest=MAX_SHOWN_RANK),
+    st.vega_lite_chart(
+        spec=make_spec(build_move_chart, table, names, highest=MAX_SHOWN_RANK),
         width="stretch",
         key="as2_pair_slope",
         alt=f"Ranks of the candidates by {names[0]} at the left and by {names[1]} at the right; correct ones in green",
