@@ -1,9 +1,9 @@
 """A retrain as the app does it and as it did before, without validation questions.
 
 `one-by-one` is the recipe before decision 49: a loss for each candidate alone, labels of shipped questions among the
-others, three quarters of the way from the base's weights. `strong-anchor` is the one before decision 111, and those
-below it change one thing or two of that; none of them is clearly better (decision 71). `no-dropout` takes a sixth less
-time and brings less (decision 67).
+others, three quarters of the way from the base's weights. `strong-anchor` has the weight before decision 111, but the
+anchors' number of decision 113, and those below it change one thing or two of that; none of them is clearly better
+(decision 71). `no-dropout` takes a sixth less time and brings less (decision 67).
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from as2core.training.plan import BatchPlan
 from as2core.types import OnProgress, Progress, Question
 
 BEST, OTHERS = 8, 16  # candidates of a question: the base's best, and others
-QUESTIONS_PER_BATCH, SAMPLE = 2, 10  # of a step, and candidates of each
+QUESTIONS_PER_BATCH, SAMPLE = 2, 5  # of a step, and candidates of each (docs/decisions/0113)
 
 
 @dataclass(frozen=True, slots=True)
