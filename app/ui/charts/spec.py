@@ -30,5 +30,5 @@ def _make_spec(
         return None
     spec: Spec = chart.to_dict(validate=False)
     spec["datasets"] = {data: pd.DataFrame(rows) for data, rows in spec["datasets"].items()}
-    del spec["config"]  # the size of charts outside Streamlit
+    spec.pop("config", None)  # the size of charts outside Streamlit
     return spec
