@@ -69,7 +69,7 @@ def test_a_key_whose_end_cannot_be_read_lets_nobody_in(folder):
     file = folder / "search.json"
     for end in ("tomorrow", "2026-11-27T12:00:00"):  # without a time zone it cannot be compared
         file.write_text(json.dumps({**json.loads(file.read_text()), "expires": end}))
-        with pytest.raises(UnreadableFile, match="search.json is not a key's file"):
+        with pytest.raises(UnreadableFile, match=r"search\.json is not a key's file"):
             read_keys(folder)
         assert ask(serve(folder), key) == 401
 
