@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from app.compare.comparison import Figure, RankerResult
+from app.ui.charts.agreement import build_agreement_chart
 from app.ui.charts.intervals import Change, build_before_after_chart, build_difference_chart, build_interval_chart
 from app.ui.charts.reliability import build_reliability_chart
 from app.ui.charts.slope import build_move_chart, build_slope_chart
@@ -201,3 +202,8 @@ def test_a_line_of_the_slope_of_two_rankers_says_its_sentence_and_both_ranks():
 def find_tooltips(layer):
     own = [layer["encoding"]["tooltip"]] if "tooltip" in layer.get("encoding", {}) else []
     return own + [tip for part in layer.get("layer", ()) for tip in find_tooltips(part)]
+
+
+def test_agreement_is_drawn_by_day_with_and_without_an_interval():
+    chart = build_agreement_chart([("2026-11-30", 0.4, 0.1, 0.7, 20), ("2026-12-01", 0.5, None, None, 3)])
+    assert data(chart, "day") == ["2026-11-30", "2026-12-01"] and data(chart, "low") == [0.1, None]
