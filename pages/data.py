@@ -8,12 +8,12 @@ from app.ui.data import (
     document_deletion,
     documents,
     label_list,
-    labels,
     proposals,
     question_list,
     questions,
     synonyms,
 )
+from app.ui.data.exchange import labels
 from app.ui.page import draw_missing, open_page
 
 frame = open_page("Data", "Corpora, documents, questions and labels.", needs_corpus=False)

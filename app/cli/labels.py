@@ -9,7 +9,7 @@ from typer import Argument, Exit, Option, Typer
 from app.cli.context import CorpusName, find_corpus, workbench
 from as2core.commands.options import JsonFlag
 from as2core.commands.outputs import check_outputs, is_dash
-from as2core.errors import UnreadableFile
+from as2core.errors import BadSetting, UnreadableFile
 from as2core.messages import count
 from as2core.system.files import replace_file
 from as2core.terminal import echo, ignore_closed_pipe, print_json, print_note, show_progress
@@ -47,6 +47,10 @@ def import_(
         Option("--format", help="auto finds it by the content."),
     ] = "auto",
     annotator: Annotated[str, Option(help="Annotator name for labels without one.")] = "import",
+    who: Annotated[
+        list[str] | None,
+        Option(metavar="NAME=PERSON", help="Who an annotator is that the file calls NAME; may be repeated."),
+    ] = None,
     split: Annotated[
         Literal["train", "dev", "test"] | None,
         Option(help="The split of a set that is already split; otherwise it is split automatically."),
@@ -57,8 +61,9 @@ def import_(
     as_json: JsonFlag = False,
 ) -> None:
     """Import labels; a line that cannot be read, or that conflicts, is reported and the others go in."""
-    from app.exchange import imports, label_files
+    from app.exchange import file_annotators, imports, label_files
 
+    names = _read_names(who or [])
     if file.is_dir():
         raise UnreadableFile(f"{file}: it is a folder; give a file of it, or a BEIR folder as a zip")
     if not file.is_file():
@@ -67,10 +72,9 @@ def import_(
         into = _find_target(wb, corpus).id if corpus is not None else None
         try:
             with show_progress(f"importing {file.name}") as on_progress:
-                questions = label_files.read_labels(file.name, file, fmt, min_correct=correct_from)
-                report = imports.store_labels(
-                    wb, into, questions, annotator, split=split or "", on_progress=on_progress
-                )
+                content = label_files.read_labels(file.name, file, fmt, min_correct=correct_from)
+                content = file_annotators.rename_annotators(content, names)
+                report = imports.store_labels(wb, into, content, annotator, split=split or "", on_progress=on_progress)
         except imports.ImportInterrupted as stop:
             print_note(f"as2: {file.name}: {stop}; go on with --corpus {stop.corpus!r}")
             raise
@@ -86,6 +90,14 @@ def import_(
         echo(_describe(report))
     if report.malformed:
         raise Exit(1)
+
+
+def _read_names(pairs: list[str]) -> dict[str, str]:
+    """Raises BadSetting."""
+    names = {name.strip(): person.strip() for name, _, person in (pair.partition("=") for pair in pairs)}
+    if "" in names or not all(names.values()):
+        raise BadSetting('--who takes NAME=PERSON, as in --who "Label Studio user 3=ana"')
+    return names
 
 
 def _find_target(wb: "Workbench", name: str) -> "CorpusView":

@@ -197,7 +197,7 @@ def _sign(
     names = sorted(judges | {name for q in questions for c in q.candidates for name, _ in c.annotations})
 
     def ensure(s: Session, name: str) -> int:
-        if (person := _find_person(s, name)) is not None:
+        if (person := find_person(s, name)) is not None:
             return person.id
         name, role = _tidy_name(name), wb.settings.newcomers
         return people_rows.ensure_annotator(s, name, wb.clock(), is_imported=name in NO_PERSON, role=role).id
@@ -208,11 +208,11 @@ def _sign(
                 message = f"{file}: it holds verdicts on conflicts, and only an admin may import those{UNSIGNED}"
                 raise NotAllowed(message, actor=importer.name, act=IMPORT_LABELS, target=file)
             for name in [annotator, *names]:
-                person = _find_person(s, name)
+                person = find_person(s, name)
                 if person is not None and not person.imported and person.id != by:
                     message = f"{file}: only {person.name} or an admin may import labels signed {person.name}{UNSIGNED}"
                     raise NotAllowed(message, actor=importer.name, act=IMPORT_LABELS, target=file)
-        notes = _describe_signers(names, {name: _find_person(s, name) for name in names})
+        notes = _describe_signers(names, {name: find_person(s, name) for name in names})
         signers = {name: ensure(s, name) for name in names}
         return ImportOptions(ensure(s, annotator), signers, unsigned=annotator == IMPORT), notes
 
@@ -226,8 +226,9 @@ def _describe_signers(names: Sequence[str], persons: Mapping[str, Annotator | No
     return (*aliases, *([new] if strangers else []))
 
 
-def _find_person(s: Session, name: str) -> Annotator | None:
-    """Whoever has the name, in other capitals perhaps, or logs in with this address, or was given its labels."""
+def find_person(s: Session, name: str) -> Annotator | None:
+    """Whoever has the name by which a file calls an annotator, in other capitals perhaps, or logs in with this address,
+    or was given its labels."""
     name = _tidy_name(name)
     person = people_rows.find_annotator(s, name=name) or find_alike(s, name) or find_by_address(s, name)
     return find_heir(s, person.id) if person is not None else None

@@ -14,7 +14,7 @@ from app.corpora.synonyms import read_synonyms
 from app.exchange import exports
 from app.labels import annotation
 from app.ranking.synonyms import write_synonyms
-from app.ui.data import labels as labels_ui
+from app.ui.data.exchange import labels as labels_ui
 from app.ui.page import Frame
 from app.versions import promotion
 from as2core.errors import As2Error

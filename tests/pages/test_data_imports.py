@@ -12,7 +12,7 @@ from stored import TOWERS
 
 from app.corpora import corpora, documents
 from app.exchange import exports, imports
-from app.ui.data import label_import
+from app.ui.data.exchange import label_import
 from as2core.data import source
 from as2core.sources.spreadsheet import mark_utf_8
 from as2core.types import Progress
@@ -68,6 +68,8 @@ def test_a_tool_s_file_is_recognised_and_its_ratings_records_and_skipped_answers
     at.number_input(key="data_import_min_correct").set_value(2)
     at = at.file_uploader(key="data_label_file_0").set_value(("t.json", json.dumps(tasks).encode(), "text/plain")).run()
     at = at.button(key=f"data_import_{TOWERS}").click().run()
+    assert "t.json has its annotator’s number, not the name. Whose labels are they?** Nothing is imported" in texts(at)
+    at = at.button(key="data_import_go").click().run()
     assert "t.json (Label Studio): 2 new labels, 1 record left out; 1 question; " in texts(at)
     assert "1 left out, as skipped by the annotator; a rating of 2 or more counts as correct; " in texts(at)
     assert "; 1 annotator not known here before: " in texts(at)
@@ -75,6 +77,38 @@ def test_a_tool_s_file_is_recognised_and_its_ratings_records_and_skipped_answers
     assert reasons(at, 0)[0][0] == "4"
     corpus = corpora.find_corpus(wb, "t")
     assert b'"labels": {"Label Studio user 3": "incorrect"}' in exports.export_labels(wb, corpus.id, "jsonl")
+
+
+def test_the_numbers_of_a_tool_s_annotators_become_names_known_here(wb):
+    data = {"question": stored.QUESTIONS[0], "text": "The tower was finnished in a day."}
+    task = {"data": data, "annotations": [annotate(1, "correct"), annotate(2, "incorrect")]}
+    at = open_data({"view": "labels"})
+    at.radio(key=IMPORT_TARGET).set_value("Towers")
+    at = (
+        at.file_uploader(key="data_label_file_0").set_value(("t.json", json.dumps([task]).encode(), "text/plain")).run()
+    )
+    at = at.button(key=f"data_import_{TOWERS}").click().run()
+    assert "t.json has its annotators’ numbers, not their names. Whose labels are they?" in texts(at)
+    first, second = (at.selectbox(key=f"data_import_annotator_Label Studio user {n}") for n in (1, 2))
+    assert (first.label, first.options) == ("Label Studio user 1, 1 label", ["Label Studio user 1", "me"])
+    first.select("me")
+    at = second.set_value("me").run()
+    assert at.button(key="data_import_go").help == "Two annotators have the name me: give each their own"
+    at = at.selectbox(key="data_import_annotator_Label Studio user 2").select("Label Studio user 2").run()
+    at = at.button(key="data_import_go").click().run()
+    assert "1 sentence of the file is not in Towers" in texts(at)  # the next question
+    at = at.button(key="data_import_add").click().run()
+    assert "t.json (Label Studio): 2 new labels; 1 question; " in texts(at)
+    labels = exports.export_labels(wb, TOWERS, "jsonl")
+    assert b'"labels": {"Label Studio user 2": "incorrect", "me": "correct"}' in labels
+    assert label_import.QUESTION not in at.session_state
+
+
+def test_who_is_known_by_the_number_already_is_not_asked_about(wb):
+    task = {"data": {"question": "Who?", "text": "Nobody."}, "annotations": [annotate(1, "correct")]}
+    import_labels(wb, None, "t.json", json.dumps([task]).encode())
+    at = import_file("u.json", json.dumps([task]).encode())
+    assert "u.json (Label Studio): 1 new label" in texts(at)
 
 
 def annotate(user, choice):

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from app.corpora import corpora
 from app.labels import annotation
 from app.ui import page, signin
-from app.ui.data import labels
+from app.ui.data.exchange import labels
 from app.ui.page import Frame
 from app.ui.text import WORD_JOINER
 from app.workbench import people, sessions

@@ -48,8 +48,9 @@ def _parse(record: dict, report: Report) -> list[Row]:
     if isinstance(data, dict):
         labels = [*_read_annotations(record.get("annotations", record.get("completions")) or [], report)]
         return make_rows(data, labels, report)
-    labels = [(read_user(record.get("annotator")), _read_short_choice(record, report))]
-    return make_rows(record, labels, report)
+    if "annotation_id" in record and record["annotation_id"] is None:  # nobody annotated the task
+        return make_rows(record, [], report)
+    return make_rows(record, [(read_user(record.get("annotator")), _read_short_choice(record, report))], report)
 
 
 def _read_annotations(annotations: list[dict], report: Report) -> Iterator[Label]:
@@ -92,7 +93,7 @@ def _read_short_choice(record: dict, report: Report) -> str:
     """The choice of a record of JSON-MIN."""
     control = find_name(record, "label")
     if control is None:
-        raise ValueError(f"no choice named {' or '.join(NAMES['label'])}")
+        raise ValueError(f"no choice named {' or '.join(NAMES['label'])}: it has another name, or was {NO_RESULT}")
     choice = record[control]
     match choice:
         case [{"rating": rating}]:

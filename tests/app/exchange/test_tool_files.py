@@ -1,6 +1,7 @@
 """Labels from and to other labelling tools, from one home to another."""
 
 import json
+import re
 from math import exp
 
 import pytest
@@ -8,7 +9,7 @@ from fake_models import FakeCascade, overlap
 from label_files import import_labels
 
 from app.ask import asking
-from app.exchange import exports, imports, label_files
+from app.exchange import exports, file_annotators, imports, label_files
 from app.labels import annotation, label_list, rules
 from app.labels.consensus import LabelRequest
 from app.workbench import people
@@ -17,7 +18,7 @@ from as2core.data import jsonl
 from as2core.data.catalog import STREAMS, TOOLS
 from as2core.data.label_files import label_studio, prodigy
 from as2core.data.source import read_all
-from as2core.errors import UnreadableFile
+from as2core.errors import BadSetting, UnreadableFile
 from as2core.types import Candidate, Question
 
 LABELS = [("ann", 0, "correct"), ("bob", 0, "incorrect"), ("ann", 1, "unsure"), ("bob", 2, "incorrect")]
@@ -138,3 +139,40 @@ def test_ratings_say_which_of_them_count_as_correct(wb, towers):
         view = imports.store_labels(wb, towers.id, file, f"by {least}")
         assert (view.format, view.new) == ("csv", 2)
         assert view.notes == (f"a rating of {least} or more counts as correct",)
+
+
+def test_who_a_tool_s_numbers_are_is_said_before_the_labels_are_stored(wb, ann):
+    def task(text, *numbers):
+        result = [{"from_name": "label", "type": "choices", "value": {"choices": ["correct"]}}]
+        annotations = [{"completed_by": n, "result": result} for n in numbers]
+        return {"data": {"question": "Who came?", "text": text}, "annotations": annotations}
+
+    tasks = json.dumps([task("Nobody.", 3, 4), task("Some did.", 3, {"email": "bo@x.org"})])
+    file = label_files.read_labels("tasks.json", tasks.encode())
+    assert file_annotators.count_numbered(wb, file) == {"Label Studio user 3": 2, "Label Studio user 4": 1}
+    named = file_annotators.rename_annotators(file, {"Label Studio user 3": " Ann "})
+    done = imports.store_labels(wb, None, named)
+    assert done.signers == ("2 annotators not known here before: Label Studio user 4, bo@x.org",)
+    assert {labels for _, _, _, labels in list_given(wb, done.corpus_id)} == {
+        (("Label Studio user 4", "correct"), ("ann", "correct")),
+        (("ann", "correct"), ("bo@x.org", "correct")),
+    }
+    assert file_annotators.count_numbered(wb, named) == {}  # it is known by now that 4 has no other name
+
+
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [
+        ({"Label Studio user 5": "ann"}, "no label by 'Label Studio user 5' in it; it names Label Studio user 3, bob"),
+        ({"bob": " "}, "bob needs a name"),
+        ({"Label Studio user 3": "Bob"}, "two of its annotators would be bob: give each a name of their own"),
+    ],
+)
+def test_names_that_would_mix_up_a_file_s_annotators_are_refused(names, reason):
+    labels = (("Label Studio user 3", "correct"), ("bob", "incorrect"))
+    question = Question("q", "Who came?", (Candidate("a", "Nobody.", annotations=labels),))
+    content = "".join(jsonl.to_lines([question])).encode()
+    file = label_files.read_labels("tasks.jsonl", content)
+    with pytest.raises(BadSetting, match=re.escape(reason)):
+        file_annotators.rename_annotators(file, names)
+    assert file_annotators.rename_annotators(file, {"bob": "bob"}) is file

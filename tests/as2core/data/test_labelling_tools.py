@@ -113,6 +113,15 @@ def test_label_studio_s_json_min_has_one_label_a_record():
         (SENTENCE, None, (("Label Studio user 3", "incorrect"), ("ann@x.org", "correct")))
     ]
     assert problems == ["record 3: label 'maybe' is neither correct, incorrect, empty nor a whole number"]
+    nobody = FIELDS | {"id": 2, "annotator": None, "annotation_id": None}
+    empty = FIELDS | {"id": 2, "annotator": 3, "annotation_id": 8}
+    questions, problems = read([line(3, "correct"), nobody | {"text": OTHER}, empty], "label-studio")
+    assert list_labels(questions) == [
+        (SENTENCE, 1, (("Label Studio user 3", "correct"),)),
+        (OTHER, None, ()),
+    ]
+    assert [p.partition(" named ")[0] for p in problems] == ["record 3: no choice"]
+    assert problems[0].endswith(": it has another name, or was sent without an answer")
     spans = [{"start": 0, "end": 6, "text": "Eiffel", "labels": ["PER"]}]
     with pytest.raises(UnreadableFile, match=r"record 1: it is of another task .*: 'label' is not a single choice"):
         read([line(1, spans)], "label-studio")

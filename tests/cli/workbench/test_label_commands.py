@@ -98,6 +98,15 @@ def test_labels_go_to_another_tool_and_come_back_and_records_are_told_by_number(
     assert "as2: tasks.json: record 2: label 'perhaps' is neither" in err
 
 
+def test_who_an_annotator_is_whom_a_file_calls_otherwise_is_an_option(as2, label_file, tmp_path):
+    (tmp_path / "t.csv").write_text("question,sentence,label,annotator\nWho?,She.,correct,bob@x.org\n")
+    assert as2("labels", "import", tmp_path / "t.csv", "--who", "bob@x.org = bob")[0] == 0
+    assert '"labels": {"bob": "correct"}' in as2("labels", "export", "-", "--corpus", "t")[1]
+    for wrong in ("bob", "=bob", "bob@x.org="):
+        code, out, err = as2("labels", "import", tmp_path / "t.csv", "--who", wrong)
+        assert (code, out) == (1, "") and "--who takes NAME=PERSON, as in --who " in err
+
+
 def test_the_rating_from_which_on_a_sentence_is_correct_is_an_option(as2, tmp_path):
     (tmp_path / "case.csv").write_text("Query Text,Doc ID,Rating,text\nWho?,1,3,She.\nWho?,2,1,He.\n")
     for least, expected in ((None, 2), (2, 1)):

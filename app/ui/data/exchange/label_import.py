@@ -10,17 +10,25 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app.corpora import corpora
-from app.exchange import exports, imports, label_files
+from app.exchange import exports, file_annotators, imports, label_files
 from app.exchange.label_files import LabelFile
 from app.exchange.report import ImportView
 from app.ui import navigation
+from app.ui.data.exchange.import_questions import (
+    NO_ANSWERS,
+    Answers,
+    NumberedAnnotators,
+    UnknownSentences,
+    draw_question,
+    find_question,
+)
 from app.ui.data.progress import show_progress
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import catch_errors
 from app.ui.page import Frame, use_corpus
 from app.ui.scripts import scroll_to
 from app.ui.session import acts
-from app.ui.text import plain, shorten
+from app.ui.text import plain
 from app.ui.uploads import offer_upload
 from as2core.data import source
 from as2core.data.catalog import TOOLS
@@ -52,9 +60,7 @@ NAMES = {
 }
 AUTO = "auto"
 MAX_LINES = 1000  # of the report on the page
-MIN_STRANGE_SENTENCES = 10  # more are no typing errors if they are most of the file's
-MAX_LISTED_SENTENCES, MAX_SENTENCE_CHARS = 5, 120  # of those that the corpus lacks
-REPORT, UNKNOWN, IMPORTS = "_data_import_report", "_data_import_unknown", "_data_imports"  # of the session
+REPORT, QUESTION, IMPORTS = "_data_import_report", "_data_import_question", "_data_imports"  # of the session
 STORING, STOPPING = "_data_import_storing", "_data_import_stopping"  # of the session, while an import goes on
 TEMPLATE = (
     ("question", "sentence", "label"),
@@ -76,13 +82,13 @@ class _Choices:
 
 
 @dataclass(frozen=True, slots=True)
-class _Unknown:
-    """Sentences of a file that the chosen corpus does not have; `total`: of how many in the file."""
+class _Question:
+    """What is to be asked `about` a file, and what was answered before."""
 
     file_id: str
     choices: _Choices
-    texts: tuple[str, ...]
-    total: int
+    answers: Answers
+    about: UnknownSentences | NumberedAnnotators
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +129,7 @@ def draw(frame: Frame) -> None:
         _draw_interruption()
         if is_clicked and file is not None and turn == st.session_state["_data_import_turn"]:
             _import(frame, file, choices)
-        _draw_unknown(frame, file, choices)
+        _draw_question(frame, file, choices)
         if REPORT in st.session_state:
             _draw_report(frame, *st.session_state[REPORT])
         if IMPORTS in st.session_state:  # on a phone the button is below what it has to say
@@ -151,21 +157,19 @@ def _draw_choices(frame: Frame) -> _Choices:
     return _Choices(corpus_id, target, fmt, " ".join(signer.split()) or "import", split, int(min_correct))
 
 
-def _import(frame: Frame, file: Any, choices: _Choices, *, add_sentences: bool | None = None) -> None:
-    """`add_sentences`: whether those that the corpus lacks are added; None asks if there are any."""
+def _import(frame: Frame, file: Any, choices: _Choices, answers: Answers = NO_ANSWERS) -> None:
+    """Import the file, or ask what has to be known before."""
     with acts.finish(IMPORTS), catch_errors(), suppress(_Stop):
         st.session_state.pop(REPORT, None)  # a file that cannot be read must not look like the one before
-        st.session_state.pop(UNKNOWN, None)
+        st.session_state.pop(QUESTION, None)
         st.session_state[IMPORTS] = st.session_state.get(IMPORTS, 0) + 1
         with st.spinner(plain(f"Reading {file.name} …"), show_time=True):
             labels = label_files.read_labels(file.name, file.getvalue(), choices.fmt, min_correct=choices.min_correct)
-            if add_sentences is None and choices.target is not None and frame.corpus.sentences:
-                texts = imports.list_unknown_sentences(frame.wb, choices.target, labels)
-                if texts:
-                    total = len({c.text for q in labels.questions for c in q.candidates})
-                    st.session_state[UNKNOWN] = _Unknown(file.file_id, choices, texts, total)
-                    return
-        st.session_state[REPORT] = file.name, _store(frame, labels, choices, add_sentences is not False)
+            if about := find_question(frame, labels, (choices.target, choices.name), answers):
+                st.session_state[QUESTION] = _Question(file.file_id, choices, answers, about)
+                return
+            labels = file_annotators.rename_annotators(labels, answers.names or {})
+        st.session_state[REPORT] = file.name, _store(frame, labels, choices, answers.add_sentences is not False)
         st.session_state["_data_import_turn"] += 1
     if REPORT in st.session_state:
         st.rerun()
@@ -237,41 +241,26 @@ def _draw_interruption() -> None:
     st.warning(f"The import of “{plain(stopped.file)}” was stopped. {text}", icon=":material/stop_circle:")
 
 
-def _draw_unknown(frame: Frame, file: Any, choices: _Choices) -> None:
-    """The question what becomes of sentences that the corpus lacks, as long as the file and the choices are those that
-    Import was clicked for."""
-    unknown: _Unknown | None = st.session_state.get(UNKNOWN)
-    if unknown is None:
+def _draw_question(frame: Frame, file: Any, choices: _Choices) -> None:
+    """As long as the file and the choices are those that Import was clicked for."""
+    question: _Question | None = st.session_state.get(QUESTION)
+    if question is None:
         return
-    if file is None or (file.file_id, choices) != (unknown.file_id, unknown.choices):
-        del st.session_state[UNKNOWN]
+    if file is None or (file.file_id, choices) != (question.file_id, question.choices):
+        del st.session_state[QUESTION]
         return
     slot = st.empty()
-    with slot.container(border=True, key="data_import_unknown"):
-        st.markdown(f"**{plain(_describe_unknown(unknown))}** Nothing is imported yet.")
-        st.markdown(
-            "\n".join(f"- {plain(shorten(t, MAX_SENTENCE_CHARS))}" for t in unknown.texts[:MAX_LISTED_SENTENCES])
-        )
-        if (more := len(unknown.texts) - MAX_LISTED_SENTENCES) > 0:
-            st.caption(f"and {more:,} more")
-        with st.container(horizontal=True):
-            is_added = st.button("Add them as documents", key="data_import_add")
-            is_left_out = st.button("Leave them out", key="data_import_leave")
-            st.button("Cancel", type="tertiary", key="data_import_cancel", on_click=st.session_state.pop,
-                      args=(UNKNOWN, None))  # fmt: skip
-    if is_added or is_left_out:
+    with slot.container(border=True, key="data_import_question"):
+        answers = draw_question(frame, question.about, question.answers, _withdraw_question)
+    if answers:
         slot.empty()
-        _import(frame, file, choices, add_sentences=is_added)
+        _import(frame, file, choices, answers)
+        if QUESTION in st.session_state:  # the next one takes the place of this one
+            st.rerun()
 
 
-def _describe_unknown(unknown: _Unknown) -> str:
-    missing, total = len(unknown.texts), unknown.total
-    if missing >= MIN_STRANGE_SENTENCES and 2 * missing > total:
-        share = f"Only {total - missing:,}" if missing < total else "None"
-        place = f"of the file’s {total:,} sentences are in {unknown.choices.name}"
-        return f"{share} {place}: it may be a file of another corpus."
-    number = count(len(unknown.texts), "sentence of the file is", "sentences of the file are")
-    return f"{number} not in {unknown.choices.name}, perhaps by a typing error."
+def _withdraw_question() -> None:
+    del st.session_state[QUESTION]
 
 
 def _draw_report(frame: Frame, name: str, report: ImportView) -> None:

@@ -10,8 +10,8 @@ from app.corpora.synonyms import read_synonyms
 from app.exchange import exports
 from app.labels import consensus
 from app.ui import signin
-from app.ui.data import label_import
-from app.ui.data.label_import import NAMES
+from app.ui.data.exchange import label_import
+from app.ui.data.exchange.label_import import NAMES
 from app.ui.data.progress import show_progress
 from app.ui.errors import catch_errors
 from app.ui.page import Frame
