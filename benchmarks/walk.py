@@ -34,6 +34,7 @@ from app.ask import proposals as proposing
 from app.ask.asking import AskView
 from app.corpora import corpora
 from app.jobs import queue
+from app.jobs.process import start_worker
 from app.labels import annotation
 from app.labels.annotation import Presentation
 from app.labels.queues import ASK
@@ -173,11 +174,21 @@ def wait(wb: Workbench, *job_ids: int) -> None:
 
 
 def walk(folder: Path, *, pdfs: int | None, proposals: int, asks: int) -> Walk:
-    path, home = Walk(), folder / "home"
+    settings = Settings(home=folder / "home")
+    worker = start_worker(settings, idle=None)  # the commands would start one that outlives the folder
+    try:
+        return _walk(folder, settings, pdfs=pdfs, proposals=proposals, asks=asks)
+    finally:
+        worker.terminate()
+        worker.wait()
+
+
+def _walk(folder: Path, settings: Settings, *, pdfs: int | None, proposals: int, asks: int) -> Walk:
+    path, home = Walk(), settings.home
     titles = print_pdfs(folder / "pdfs", pdfs)
     path.step(f"`as2 ingest pdfs --corpus {CORPUS}`: {len(titles)} PDFs",
               lambda: as2(home, "ingest", str(folder / "pdfs"), "--corpus", CORPUS), person=30)  # fmt: skip
-    wb = bootstrap.open(Settings(home=home))
+    wb = bootstrap.open(settings)
     corpus = corpora.find_corpus(wb, CORPUS)
     train = [q for q in load_questions("handbook-train").questions if q.positives]
     about = [q for q in train if all(c.title in titles for c in q.candidates if c.label == 1)]
