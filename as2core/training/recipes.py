@@ -103,6 +103,11 @@ _DEFAULT = Recipe(
 )
 RECIPES = {
     "default": _DEFAULT,
+    "short": replace(
+        _DEFAULT,
+        what="the same with one training of the ensemble, for two cores",
+        ensemble=replace(ENSEMBLE, learning_rates=(1e-4,), seeds=(0,)),
+    ),
     "tiny": replace(
         _DEFAULT,
         what="the same steps on a few hundred questions, to see that they run",
