@@ -150,17 +150,18 @@ def measure_distance(wb: Workbench, corpus_id: int) -> Distance:
     """Quick enough after every label. Counts are cached for some seconds where there are so many labels that counting
     is slow."""
     with wb.read() as s:
+        mark = consensus.mark_outcomes_within(wb, s, corpus_id)
         (outcomes, _), _ = progress.count_cached(
-            wb, ("outcomes", corpus_id), 0, lambda: progress.count_outcomes(wb, s, corpus_id)
+            wb, ("outcomes", corpus_id), 0, lambda: progress.count_outcomes(wb, s, corpus_id, mark)
         )
+        by_question = progress.count_outcomes_by_question_within(wb, s, corpus_id, mark, NON_TRAINING_SPLITS)
+        correct, needed, non_training = sum(bool(r.correct) for r in by_question), advice.MIN_QUESTIONS, 0
+        if correct < needed:
+            everything = progress.count_outcomes_by_question_within(wb, s, corpus_id, mark)
+            both_kinds = sum(bool(r.correct and r.incorrect) for r in everything)
+            both_kinds -= sum(bool(r.correct and r.incorrect) for r in by_question)
+            needed, non_training = max(1, needed - both_kinds), len(everything) - len(by_question)
     labels = sum(outcomes.values())
-    by_question = progress.count_outcomes_by_question(wb, corpus_id, NON_TRAINING_SPLITS)
-    correct, needed, non_training = sum(bool(r.correct) for r in by_question), advice.MIN_QUESTIONS, 0
-    if correct < needed:
-        everything = progress.count_outcomes_by_question(wb, corpus_id)
-        both_kinds = sum(bool(r.correct and r.incorrect) for r in everything)
-        both_kinds -= sum(bool(r.correct and r.incorrect) for r in by_question)
-        needed, non_training = max(1, needed - both_kinds), len(everything) - len(by_question)
     if correct < needed:
         return Distance(labels, needed - correct, non_training=non_training)
     is_enough, incomplete_ids = _check_cached(wb, corpus_id, by_question)

@@ -111,12 +111,12 @@ def mark_outcomes(wb: Workbench, corpus_id: int) -> tuple[object, ...]:
 def mark_outcomes_within(wb: Workbench, s: Session, corpus_id: int) -> tuple[object, ...]:
     """As `mark_outcomes`, within a session. A label or verdict of another corpus leaves the mark as it is: only what
     came since the last time is looked through for one of this corpus."""
-    newest = label_rows.find_newest_event_id(s), label_rows.find_newest_verdict_id(s)
+    newest, contents = label_rows.mark_corpus(s, corpus_id)
     last_newest, decisions = wb.outcome_marks.get(corpus_id) or (newest, newest)
     if last_newest != newest and _has_other_decisions(s, corpus_id, last_newest, newest):
         decisions = newest
     wb.outcome_marks.put(corpus_id, (newest, decisions), MARK_SECONDS)
-    return *decisions, *label_rows.mark_contents(s, corpus_id)
+    return *decisions, *contents
 
 
 def _has_other_decisions(s: Session, corpus_id: int, then: tuple[int, int], now: tuple[int, int]) -> bool:

@@ -65,8 +65,12 @@ def measure_progress(
     with wb.read() as s:
         mine, of_today = rows.count_by(s, corpus_id, annotator_id, today)
         rules = find_rules(s, corpus_id)
-        tally = partial(count_outcomes, wb, s, corpus_id)
-        (per_label, question_count), more = count_cached(wb, (corpus_id, annotator_id), mine, tally)
+        (per_label, question_count), more = count_cached(
+            wb,
+            (corpus_id, annotator_id),
+            mine,
+            lambda: count_outcomes(wb, s, corpus_id, mark_outcomes_within(wb, s, corpus_id)),
+        )
         request = request_queue(s, Seat(corpus_id, annotator_id, queue, pool=tuple(pool), questions=questions), rules)
         count = partial(queues.count_open, s, request, now)
         if queue == UNLABELLED:
@@ -102,20 +106,27 @@ def count_cached(wb: Workbench, key: tuple, mine: int, count: Callable[[], T]) -
     return fresh, 0
 
 
-def count_outcomes(wb: Workbench, s: Session, corpus_id: int) -> tuple[dict[str, int], int]:
-    """As `rows.count_outcomes`; read once for all who ask before the labels change."""
-    mark = mark_outcomes_within(wb, s, corpus_id)
+def count_outcomes(wb: Workbench, s: Session, corpus_id: int, mark: tuple[object, ...]) -> tuple[dict[str, int], int]:
+    """As `rows.count_outcomes`; read once for all who ask before the labels change. `mark`: of
+    `mark_outcomes_within`."""
     return load_summary(wb, mark, ("outcomes", corpus_id), partial(rows.count_outcomes, s, corpus_id))
 
 
-def count_outcomes_by_question(wb: Workbench, corpus_id: int, but_splits: Collection[str] = ()) -> list[Row]:
-    """Rows (external_id, correct, incorrect) of the questions with a label, but those of these parts of a divided set.
-    Cached until the labels change, and for some seconds where counting is slow."""
+def count_outcomes_by_question(wb: Workbench, corpus_id: int) -> list[Row]:
+    """Rows (external_id, correct, incorrect) of the questions with a label. Cached until the labels change, and for
+    some seconds where counting is slow."""
     with wb.read() as s:
-        key = ("kinds", corpus_id, *sorted(but_splits))
-        mark = mark_outcomes_within(wb, s, corpus_id)
-        make = partial(rows.count_outcomes_by_question, s, corpus_id, but_splits)
-        kinds, _ = count_cached(wb, key, 0, partial(load_summary, wb, mark, key, make))
+        return count_outcomes_by_question_within(wb, s, corpus_id, mark_outcomes_within(wb, s, corpus_id))
+
+
+def count_outcomes_by_question_within(
+    wb: Workbench, s: Session, corpus_id: int, mark: tuple[object, ...], but_splits: Collection[str] = ()
+) -> list[Row]:
+    """As `count_outcomes_by_question`, within a session, without the questions of these parts of a divided set. `mark`:
+    of `mark_outcomes_within`."""
+    key = ("kinds", corpus_id, *sorted(but_splits))
+    make = partial(rows.count_outcomes_by_question, s, corpus_id, but_splits)
+    kinds, _ = count_cached(wb, key, 0, partial(load_summary, wb, mark, key, make))
     return kinds
 
 

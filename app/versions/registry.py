@@ -80,8 +80,8 @@ def list_versions(wb: Workbench, kind: str | None = CASCADE) -> list[VersionView
     """Newest first; `kind` None for all kinds."""
     with wb.read() as s:
         versions = rows.list_versions(s, kind)
-        active = rows.find_active_ids(s)
-        reasons = rows.list_promotion_reasons(s, [v.id for v in versions])
+        activations = rows.list_activations(s)
+        active, reasons = rows.find_active_ids(versions, activations), rows.group_reasons(activations)
         return [_to_view(v, v.id == active.get(v.kind), reasons.get(v.id, ())) for v in versions]
 
 

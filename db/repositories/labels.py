@@ -10,10 +10,22 @@ from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from as2core.types import CORRECT, INCORRECT
-from db.models import WITHDRAWN, Annotator, Candidate, CurrentLabel, LabelEvent, Question, Run, Score, Sentence, Verdict
+from db.models import (
+    WITHDRAWN,
+    Annotator,
+    Candidate,
+    Corpus,
+    CurrentLabel,
+    LabelEvent,
+    Question,
+    Run,
+    Score,
+    Sentence,
+    Verdict,
+)
 from db.repositories.outcomes import name_outcome, sum_votes
 from db.repositories.pairs import Pair, Table, is_on, is_same_pair
-from db.repositories.questions import IMPORTED, NON_TRAINING_SPLITS, find_search_change, is_run_of
+from db.repositories.questions import IMPORTED, NON_TRAINING_SPLITS, is_run_of
 from db.repositories.statements import add_row, split_batches
 
 BY_ADMIN = "admin"  # in place of a queue: an admin withdrew or moved it. Older databases have IMPORTED there
@@ -142,11 +154,6 @@ def find_newest_event_id(session: Session) -> int:
     return session.scalar(select(func.max(LabelEvent.id))) or 0
 
 
-def find_newest_verdict_id(session: Session) -> int:
-    """Of all corpora; 0 without one."""
-    return session.scalar(select(func.max(Verdict.id))) or 0
-
-
 def find_newest_event_ids(session: Session, event_id: int) -> dict[int, int]:
     """Corpus -> the newest event of its labels, of those in which a label was given or taken back after that event."""
     corpus = select(Question.corpus_id).where(Question.id == LabelEvent.question_id).scalar_subquery()
@@ -170,11 +177,15 @@ def _has_newer(session: Session, table: type[LabelEvent] | type[Verdict], corpus
     return bool(session.scalar(select(select(table.id).where(table.id > row_id, question.exists()).exists())))
 
 
-def mark_contents(session: Session, corpus_id: int) -> tuple[object, ...]:
-    """Changes whenever the corpus has other questions, by split, or other sentences."""
-    splits = select(Question.split, func.count(), func.max(Question.id)).where(Question.corpus_id == corpus_id)
-    counts = tuple(sorted(tuple(row) for row in session.execute(splits.group_by(Question.split))))
-    return counts, find_search_change(session, corpus_id)
+def mark_corpus(session: Session, corpus_id: int) -> tuple[tuple[int, int], tuple[object, ...]]:
+    """The newest event and the newest verdict of all corpora, 0 without one; and a value that changes whenever the
+    corpus has other questions, by split, or other sentences. One statement: pages ask for it with every run."""
+    newest = [func.coalesce(select(func.max(c)).scalar_subquery(), 0) for c in (LabelEvent.id, Verdict.id)]
+    splits = select(*newest, Corpus.search_changed, Question.split, func.count(Question.id), func.max(Question.id))
+    splits = splits.select_from(Corpus).outerjoin(Question, Question.corpus_id == Corpus.id)
+    splits = splits.where(Corpus.id == corpus_id).group_by(Corpus.search_changed, Question.split)
+    marks = sorted(tuple(row) for row in session.execute(splits))
+    return (marks[0][0], marks[0][1]) if marks else (0, 0), tuple(mark[2:] for mark in marks)
 
 
 def list_questions_labelled_since(session: Session, corpus_id: int, event_id: int) -> list[Row]:

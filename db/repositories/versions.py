@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import TypedDict, Unpack
 
@@ -81,13 +81,15 @@ def find_active(session: Session, kind: str) -> ModelVersion | None:
     return session.get(ModelVersion, newest.version_id) if newest else find_shipped(session, kind)
 
 
-def find_active_ids(session: Session) -> dict[str, int]:
-    """Kind -> the id of the version that `find_active` finds."""
-    shipped = select(ModelVersion.kind, func.min(ModelVersion.id)).where(ModelVersion.state == "shipped")
-    newest = select(func.max(Activation.id)).where(Activation.reverted.is_(None)).group_by(Activation.kind)
-    promoted = select(Activation.kind, Activation.version_id).where(Activation.id.in_(newest))
-    statements = shipped.group_by(ModelVersion.kind), promoted
-    return {kind: version_id for statement in statements for kind, version_id in session.execute(statement)}
+def list_activations(session: Session) -> list[Activation]:
+    """In the order of the promotions."""
+    return list(session.scalars(select(Activation).order_by(Activation.id)))
+
+
+def find_active_ids(versions: Iterable[ModelVersion], activations: Iterable[Activation]) -> dict[str, int]:
+    """Kind -> the id of the version that `find_active` finds. `versions`: all of their kinds."""
+    shipped = {v.kind: v.id for v in sorted(versions, key=lambda v: -v.id) if v.state == "shipped"}
+    return shipped | {a.kind: a.version_id for a in activations if a.reverted is None}
 
 
 def find_previous(session: Session, kind: str) -> ModelVersion | None:
@@ -105,9 +107,14 @@ def add_activation(session: Session, kind: str, version_id: int, reason: str, no
 
 def list_promotion_reasons(session: Session, version_ids: Collection[int]) -> dict[int, list[tuple[str, datetime]]]:
     """Version -> why it was promoted and when, oldest first; only promotions that a reason was given for."""
-    reasons: dict[int, list[tuple[str, datetime]]] = {}
     promotions = select(Activation).where(Activation.version_id.in_(version_ids)).order_by(Activation.id)
-    for promotion in session.scalars(promotions):
+    return group_reasons(session.scalars(promotions))
+
+
+def group_reasons(activations: Iterable[Activation]) -> dict[int, list[tuple[str, datetime]]]:
+    """As `list_promotion_reasons` gives them."""
+    reasons: dict[int, list[tuple[str, datetime]]] = {}
+    for promotion in activations:
         if promotion.reason.strip():
             reasons.setdefault(promotion.version_id, []).append((promotion.reason, promotion.created))
     return reasons

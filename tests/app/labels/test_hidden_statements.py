@@ -1,28 +1,13 @@
 """What is hidden from a reader is found without reading what cannot be hidden."""
 
-from contextlib import contextmanager
-
 import pytest
-from sqlalchemy import event
-from sqlalchemy.engine import Engine
+from sql_statements import record_statements
 from tower_texts import QUESTIONS
 
 from app.adapt import label_selection
 from app.ask.judgements import read_judgements
 from app.compare import findings
 from app.labels import annotation, consensus, rules, visibility
-
-
-@contextmanager
-def record_statements():
-    statements = []
-
-    def note(_connection, _cursor, statement, *_):
-        statements.append(statement)
-
-    event.listen(Engine, "before_cursor_execute", note)
-    yield statements
-    event.remove(Engine, "before_cursor_execute", note)
 
 
 @pytest.fixture

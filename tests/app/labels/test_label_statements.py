@@ -1,9 +1,7 @@
 """A label costs few round trips to the database: each is a wait where the database is another machine's."""
 
-from contextlib import contextmanager
-
 import pytest
-from sqlalchemy import event
+from sql_statements import record_statements
 
 from app.jobs import retrain_rule
 from app.labels import annotation, leasing
@@ -14,22 +12,6 @@ PERSON, CORPUS, INSERT = 1, 2, 1  # who may label; of the pair, once more for th
 EARLIER, LEASE, LOCK, OTHERS = 1, 1, 1, 1  # one's own newest, given back, the candidate, labels of others
 LABEL_STATEMENTS = PERSON + CORPUS + INSERT + EARLIER + LEASE + LOCK + OTHERS
 NEXT_STATEMENTS = 16  # the head of the queue, the lease, and the item with its context
-
-
-@contextmanager
-def counting(database):
-    """The statements that the database is sent, apart from those that begin and end transactions."""
-    statements = []
-
-    def note(_connection, _cursor, statement, *_):
-        statements.append(" ".join(statement.split()))
-
-    engines = {database._reader, database._writer, database._durable}
-    for engine in engines:
-        event.listen(engine, "before_cursor_execute", note)
-    yield statements
-    for engine in engines:
-        event.remove(engine, "before_cursor_execute", note)
 
 
 @pytest.fixture
@@ -47,7 +29,7 @@ def test_storing_a_label_takes_a_statement_for_each_thing_to_look_at_and_one_to_
     monkeypatch.setattr(retrain_rule, "CHECK_SECONDS", 1e9)  # the first label looks whether a retrain is due
     give(wb, seat, leasing.find_next_item(wb, seat))
     item = leasing.find_next_item(wb, seat)
-    with counting(wb.database) as statements:
+    with record_statements() as statements:
         assert give(wb, seat, item).changed
     assert len(statements) == LABEL_STATEMENTS, "\n".join(statements)
     assert sum(s.startswith("INSERT") for s in statements) == INSERT
@@ -56,7 +38,7 @@ def test_storing_a_label_takes_a_statement_for_each_thing_to_look_at_and_one_to_
 def test_labels_from_outside_the_queues_write_their_question_once_and_before_their_pairs(wb, asked, ann):
     wb.later.finish()
     displays = {c.sentence_id: Presentation() for c in asked.candidates[:3]}
-    with counting(wb.database) as statements:
+    with record_statements() as statements:
         labels = annotation.give_labels(
             wb, question_id=asked.question_id, annotator_id=ann.id, label="incorrect", presentations=displays
         )
@@ -69,7 +51,7 @@ def test_labels_from_outside_the_queues_write_their_question_once_and_before_the
 def test_the_next_item_takes_as_many_statements_however_many_were_labelled(wb, seat):
     counts = []
     for _ in range(6):
-        with counting(wb.database) as statements:
+        with record_statements() as statements:
             item = leasing.find_next_item(wb, seat)
         counts.append(len(statements))
         give(wb, seat, item)
