@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.compare.new_weights import describe_changes
 from app.compare.pairs import PairedResult, PairsByMetric
 from app.compare.question_sets import explain_short_lists, find_own_corpus
 from app.compare.rankers import find_twins
@@ -178,10 +177,8 @@ def load_comparison(wb: Workbench, job_id: int, *, by: int | None = None) -> Com
     hidden = _find_hidden_labels(wb, settings.data, by)
     twins = find_twins(wb, [row["ranker"] for row in job.result["rows"]])
     view = make_view(settings, job.result, jsonl.read(file)[0], per_question, scores, hidden=hidden, twins=twins)
-    change = describe_changes(wb, settings.rankers, job.finished)
     return replace(
         view,
-        notes=(*([change] if change else []), *view.notes),
         finished=job.finished,
         data_digest=job.result["data_hash"],
         ranker_digests={name: key.rpartition("@")[2] for name, key in job.result["keys"].items()},

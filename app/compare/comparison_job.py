@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 
-from app.compare import question_sets
+from app.compare import new_weights, question_sets
 from app.compare.comparison import QUESTIONS, ComparisonSettings, to_row
 from app.compare.pairs import compare_pairs
 from app.compare.rankers import check_ranker, describe_destinations, is_path, name_active, note_trained_on
@@ -299,13 +299,19 @@ def _choose_questions(wb: Workbench, settings: ComparisonSettings) -> tuple[list
 
 
 def describe_changes(wb: Workbench, job: JobView) -> str:
-    """How a corpus's labels and synonyms differ from those that a comparison was made on: `3 more questions, other
-    synonyms`. "" where they do not, for other sets, and where today's questions cannot be had, as without a run that
-    was deleted."""
+    """How the labels and synonyms of a corpus, and the weights of shipped versions, differ from those of a comparison:
+    `3 more questions, other synonyms`. "" where they do not."""
+    weights = new_weights.list_changes(wb, ComparisonSettings.of(job).rankers, job.finished)
+    return ", ".join([*_list_label_changes(wb, job), *weights])
+
+
+def _list_label_changes(wb: Workbench, job: JobView) -> list[str]:
+    """[] also for a set that is no corpus's, and where today's questions cannot be had, as without a run that was
+    deleted."""
     settings, folder = ComparisonSettings.of(job), wb.settings.jobs_dir / str(job.id)
     corpus = question_sets.find_own_corpus(wb, settings.data)
     if corpus is None or not (folder / QUESTIONS).is_file():
-        return ""
+        return []
 
     def make() -> list[str]:
         before = jsonl.read(folder / QUESTIONS)[0]
@@ -315,10 +321,10 @@ def describe_changes(wb: Workbench, job: JobView) -> str:
     try:
         changes = load_summary(wb, mark_outcomes(wb, corpus.id), ("comparison", job.id), make)
     except As2Error:
-        return ""
+        return []
     file, synonyms = folder / SYNONYMS, question_sets.read_synonyms_of(wb, settings.data)
     is_other = file.exists() and Synonyms.read(file) != synonyms
-    return ", ".join([*changes, *["other synonyms"] * is_other])
+    return [*changes, *["other synonyms"] * is_other]
 
 
 def _read_omissions(job: JobRun) -> list[str]:

@@ -31,17 +31,12 @@ def find_uncompared(wb: Workbench, kind: str) -> tuple[str, str] | None:
     return (active.name, shipped.name) if is_newer and not _is_compared(wb, shipped, {v.name for v in line}) else None
 
 
-def describe_changes(wb: Workbench, rankers: Iterable[str], finished: datetime | None) -> str:
-    """That shipped versions of a comparison have other weights than they had then; "" where none has."""
+def list_changes(wb: Workbench, rankers: Iterable[str], finished: datetime | None) -> list[str]:
+    """`new weights of cascade`, where shipped versions have other weights than when a comparison of them finished."""
     names = {spec.partition(":")[0] for spec in rankers}
     of_program = (v for v in registry.list_versions(wb, None) if v.name in names and is_shipped(wb, v))
-    changed = [v.name for v in of_program if finished is not None and v.created > finished]
-    if not changed:
-        return ""
-    return (
-        f"An update of the program has brought new weights of {' and '.join(sorted(changed))} since. The figures here "
-        "are of the earlier ones: compare again for today's."
-    )
+    newer = sorted(v.name for v in of_program if finished is not None and v.created > finished)
+    return [f"new weights of {' and '.join(newer)} by an update of the program"] if newer else []
 
 
 def _is_compared(wb: Workbench, shipped: VersionView, names: set[str]) -> bool:

@@ -190,14 +190,15 @@ def _start(wb: Workbench, by: int) -> None:
 
 
 def draw_changes(frame: Frame, job: JobView) -> None:
-    """That the labels of a comparison are others now, and a way to compare on these."""
+    """That the labels of a comparison, or its rankers' weights, are others now, and a way to compare with these."""
     if not (changes := comparison_job.describe_changes(frame.wb, job)):
         return
     with st.container(horizontal=True, vertical_alignment="center", key="compare_changes"):
         st.markdown(f":material/update: Since this comparison: {changes}. The figures are from before.",
                     width="stretch")  # fmt: skip
         st.button("Compare again", key="compare_repeat", icon=":material/replay:", on_click=_repeat,
-                  args=(frame.wb, job, frame.annotator.id), help="The same rankers on today’s labels")  # fmt: skip
+                  args=(frame.wb, job, frame.annotator.id),
+                  help="Today’s weights of the same rankers, on today’s labels")  # fmt: skip
 
 
 @errors.guard
