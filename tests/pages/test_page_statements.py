@@ -10,7 +10,7 @@ from sql_statements import record_statements
     [
         ("label", {"mode": "list"}, 25),
         ("label", {"mode": "one", "queue": "uncertain"}, 25),
-        ("adapt", {}, 42),
+        ("adapt", {}, 26),
         ("compare", {}, 36),
         ("ask", {}, 21),
         ("data", {}, 24),
