@@ -6,6 +6,7 @@ that forgets too much (`app.versions.outcome`), is rejected at once; a person ma
 """
 
 import logging
+from collections.abc import Iterable
 from contextlib import suppress
 
 from sqlalchemy.orm import Session
@@ -90,13 +91,14 @@ def _is_measured(session: Session, corpus_id: int, version: int) -> bool:
     return last is not None and last.settings.get("version") == version and not last.result.get(INTERRUPTED)
 
 
-def find_waiting_version(wb: Workbench) -> registry.VersionView | None:
-    """The newest version made from the active one that nothing speaks against, and that is neither promoted nor
-    rejected; None if there is none. One that is better goes before one without a clear difference."""
-    active = registry.get_active(wb)
+def find_waiting_version(versions: Iterable[registry.VersionView]) -> registry.VersionView | None:
+    """The newest cascade made from the active one that nothing speaks against, and that is neither promoted nor
+    rejected; None if there is none. One that is better goes before one without a clear difference. `versions`: all."""
+    cascades = [v for v in versions if v.kind == registry.CASCADE]
+    in_use = {v.name for v in cascades if v.state == "active"}
     waiting = [
         (v.change.outcome is Outcome.BETTER, v.created, v.id, v)
-        for v in registry.list_versions(wb)
-        if v.state == "candidate" and v.parent == active.name and not v.problem and v.change and not v.objection
+        for v in cascades
+        if v.state == "candidate" and v.parent in in_use and not v.problem and v.change and not v.objection
     ]
     return max(waiting)[-1] if waiting else None

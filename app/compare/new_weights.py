@@ -3,7 +3,7 @@ that was trained from the older ones is still better is for a comparison to say.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from app.jobs.kinds import JobKind
@@ -16,10 +16,11 @@ from db.repositories import jobs as rows
 MAX_COMPARISONS = 100  # the newest, that are looked through
 
 
-def find_uncompared(wb: Workbench, kind: str) -> tuple[str, str] | None:
-    """The names of the version in use of a kind and of the shipped one, where that has other weights since the first
-    was trained, or what it was made from, and nobody has compared the two, or its ancestor with it, since."""
-    versions = {v.name: v for v in registry.list_versions(wb, kind)}
+def find_uncompared(wb: Workbench, of_kind: Sequence[VersionView]) -> tuple[str, str] | None:
+    """The names of the version in use and of the shipped one, where that has other weights since the first was trained,
+    or what it was made from, and nobody has compared the two, or its ancestor with it, since. `of_kind`: all versions
+    of a kind, newest first."""
+    versions = {v.name: v for v in of_kind}
     active = next((v for v in versions.values() if v.state == "active"), None)
     shipped = next((v for v in reversed(versions.values()) if v.state == "shipped"), None)
     if active is None or shipped is None:

@@ -79,6 +79,12 @@ def get_corpus(wb: Workbench, corpus_id: int) -> CorpusView:
     return _make_view(wb, corpus, counts)
 
 
+def name_corpus(wb: Workbench, corpus_id: int) -> str:
+    """Its name, without the counts of what is in it. Raises UnknownCorpus."""
+    with wb.read() as s:
+        return _find(s, corpus_id).name
+
+
 def check_exists(wb: Workbench, corpus_id: int) -> None:
     """Raises UnknownCorpus."""
     with wb.read() as s:

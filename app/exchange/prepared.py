@@ -5,7 +5,7 @@ tries a retrain accepts some of them, signed by the annotator "starter" and by n
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from app.corpora.corpora import HANDBOOK, get_corpus
+from app.corpora.corpora import HANDBOOK, name_corpus
 from app.exchange.starter import ShippedState, drop_labels, find_state, load_shipped_questions, store_shipped
 from app.workbench import people
 from app.workbench.workbench import Workbench
@@ -49,7 +49,7 @@ def _count_correct(wb: Workbench, corpus_id: int) -> int:
 
 
 def _load_train(wb: Workbench, corpus_id: int) -> list[Question]:
-    is_handbook = get_corpus(wb, corpus_id).name == HANDBOOK and find_state(wb, HANDBOOK) is ShippedState.READY
+    is_handbook = name_corpus(wb, corpus_id) == HANDBOOK and find_state(wb, HANDBOOK) is ShippedState.READY
     return load_shipped_questions(wb, HANDBOOK, SPLIT) if is_handbook else []
 
 

@@ -35,7 +35,7 @@ class ProgressView:
     """How far labelling is. `today` and `mine` are this annotator's pairs, `all` everyone's; `remaining` are those this
     annotator could still label in the queue, questions in the one of those without a label; `per_label` counts `all` by
     the resolved label: LABELS, and "disputed" where people disagree evenly. `pace`: labels a minute in the current
-    session, None without one. `target`: the pairs wanted, None if none were set."""
+    session, None without one. `target`: the pairs wanted, None if none were set. `overlap`: people a pair."""
 
     today: int
     mine: int
@@ -45,6 +45,7 @@ class ProgressView:
     per_label: Mapping[str, int]
     pace: float | None = None
     target: int | None = None
+    overlap: int = 1
 
 
 def measure_progress(
@@ -90,6 +91,7 @@ def measure_progress(
         per_label={label: per_label.get(label, 0) for label in (*LABELS, *sorted(per_label.keys() - set(LABELS)))},
         pace=_measure_pace(now, last),
         target=rules.target,
+        overlap=rules.overlap,
     )
 
 

@@ -7,8 +7,8 @@ from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.corpora.corpora import lock_corpus
-from app.corpora.synonyms import read_synonyms
-from app.labels.consensus import load_summary, mark_outcomes
+from app.corpora.synonyms import find_synonyms
+from app.labels.consensus import load_summary, mark_outcomes_within
 from app.ranking.synonyms import CHANGE
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench
@@ -27,12 +27,12 @@ def propose_from_labels(wb: Workbench, corpus_id: int) -> list[SynonymProposal]:
     """From the sentences labelled correct, those of test questions aside. Words that have a meaning already or were
     dismissed are left out. Pages ask with every run, so they are made again only after a label, a document or a synonym
     has changed."""
-    synonyms = read_synonyms(wb, corpus_id)
+    with wb.read() as s:
+        synonyms, dismissed_words = find_synonyms(s, corpus_id), _list_dismissed(s, corpus_id)
+        mark = mark_outcomes_within(wb, s, corpus_id)
     key = ("synonyms", corpus_id, str(synonyms))
     make = partial(_propose, wb, corpus_id, synonyms)
-    proposals = load_summary(wb, mark_outcomes(wb, corpus_id), key, make)
-    with wb.read() as s:
-        dismissed_words = _list_dismissed(s, corpus_id)
+    proposals = load_summary(wb, mark, key, make)
     return [p for p in proposals if p.word.casefold() not in dismissed_words]
 
 

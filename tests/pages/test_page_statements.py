@@ -8,9 +8,9 @@ from sql_statements import record_statements
 @pytest.mark.parametrize(
     ("page", "query", "most"),
     [
-        ("label", {"mode": "list"}, 25),
-        ("label", {"mode": "one", "queue": "uncertain"}, 25),
-        ("adapt", {}, 42),
+        ("label", {"mode": "list"}, 24),
+        ("label", {"mode": "one", "queue": "uncertain"}, 23),
+        ("adapt", {}, 26),
         ("compare", {}, 36),
         ("ask", {}, 21),
         ("data", {}, 24),

@@ -1,5 +1,6 @@
 """The page Adapt: the card of a version or of a retrain, the labels, the form, the jobs, and the versions."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ from app.ui.page import Frame
 from app.ui.scripts import scroll_to
 from app.ui.text import plain
 from app.versions import registry
+from app.versions.registry import VersionView
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error
 
@@ -32,25 +34,28 @@ WATCHED = "_as2_adapt_watched"  # of the session: the id of the retrain that ran
 
 def draw(frame: Frame) -> None:
     st.html(_CSS)
-    schedule.draw_waiting(frame)
-    recent = _draw_front(frame)
-    _draw_form(frame)
+    all_versions = registry.list_versions(frame.wb, kind=None)
+    under_way = queue.list_active(frame.wb, JobKind.RETRAIN)
+    schedule.draw_waiting(frame, all_versions)
+    recent = _draw_front(frame, under_way)
+    _draw_form(frame, all_versions, under_way)
     schedule.draw_rule(frame)
     jobs.draw_list(frame, recent)
     st.header("Versions", anchor=False)
-    versions.draw_list(frame)
-    versions.draw_dialogs(frame)
+    versions.draw_list(frame, all_versions)
+    versions.draw_dialogs(frame, all_versions)
 
 
-def _draw_front(frame: Frame) -> list[JobView]:
+def _draw_front(frame: Frame, under_way: Sequence[JobView]) -> list[JobView]:
     """The version or the job of the address, else a retrain that is active. Returns the corpus's recent jobs."""
     wb, corpus_id = frame.wb, frame.corpus.id
-    job = _find_job(frame)
+    active = next((job for job in reversed(under_way) if job.corpus_id == corpus_id), None)
+    job = load_job_of_link(wb, "retrain", "The retrain in this link does not exist here.") or active
     recent, version = queue.list_recent(wb, corpus_id), url.get("version")
     newest = queue.find_newest(wb, JobKind.RETRAIN, corpus_id)
     jobs.draw_failure(recent, newest, current=None if version else job)
     if version:
-        _draw_active(frame)
+        _draw_active(frame, active)
         _draw_version(frame, version)
     elif job is not None:
         url.put(job=job.id)
@@ -58,19 +63,9 @@ def _draw_front(frame: Frame) -> list[JobView]:
     return recent
 
 
-def _find_job(frame: Frame) -> JobView | None:
-    """The job of the address, else one that is active on this corpus."""
-    job = load_job_of_link(frame.wb, "retrain", "The retrain in this link does not exist here.")
-    return job or _find_active(frame)
-
-
-def _find_active(frame: Frame) -> JobView | None:
-    return next(reversed(queue.list_active(frame.wb, JobKind.RETRAIN, frame.corpus.id)), None)
-
-
-def _draw_form(frame: Frame) -> None:
+def _draw_form(frame: Frame, all_versions: Sequence[VersionView], under_way: Sequence[JobView]) -> None:
     """The labels, and the start of a retrain from them."""
-    settings = readiness.read_settings(frame)
+    settings = readiness.read_settings(frame, all_versions)
     settings = replace(settings, epochs=None, learning_rate=None, note="")  # which do not matter here
     mark = mark_outcomes(frame.wb, frame.corpus.id)
     view = _check_readiness(frame.wb, frame.corpus.id, mark, settings)
@@ -79,7 +74,7 @@ def _draw_form(frame: Frame) -> None:
     readiness.draw_labels(view)
     synonym_link.draw(frame)
     selection.draw(frame.corpus.id, view.by_annotator)
-    readiness.draw_start(frame, view)
+    readiness.draw_start(frame, view, all_versions, under_way)
 
 
 @st.cache_data(ttl=60, show_spinner=False)  # a spinner that comes and goes would close the expander below
@@ -89,9 +84,9 @@ def _check_readiness(_wb: Workbench, corpus_id: int, mark: tuple[object, ...], s
     return check_readiness(_wb, corpus_id, settings)
 
 
-def _draw_active(frame: Frame) -> None:
+def _draw_active(frame: Frame, active: JobView | None) -> None:
     """Above a version's card: the retrain that runs, and once it is done, the way to its own card."""
-    wb, active = frame.wb, _find_active(frame)
+    wb = frame.wb
     if active is not None:
         st.session_state[WATCHED] = active.id
         draw_live(wb, active, partial(draw_retrain, person=frame.annotator))

@@ -1,5 +1,7 @@
 """How much training data there is, what blocks a retrain, and the form that starts one."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from app.adapt import retrain_job
@@ -9,6 +11,7 @@ from app.adapt.settings import FITTED, MAX_EPOCHS, MAX_LEARNING_RATE, RetrainSet
 from app.corpora.corpora import list_corpora
 from app.jobs import queue
 from app.jobs.kinds import JobKind
+from app.jobs.queue import JobView
 from app.labels.queues import UNLABELLED
 from app.ui import navigation, url
 from app.ui.adapt import selection
@@ -20,6 +23,7 @@ from app.ui.text import format_percent, plain, render_notes
 from app.ui.wording import describe_seconds, is_paused
 from app.versions import registry
 from app.versions.management import MAX_NOTE_CHARS
+from app.versions.registry import VersionView
 from app.workbench.workbench import Workbench
 from as2core.messages import count
 from as2core.types import CORRECT, INCORRECT, UNSURE
@@ -117,27 +121,27 @@ def render_balance(view: Readiness) -> str:
     return f'<div class="as2-balance" role="img" aria-label="{alt}">{bar}</div><div class="as2-shares">{legend}</div>'
 
 
-def read_settings(frame: Frame) -> RetrainSettings:
-    """Of the whole form. The base is the version in use until the form was drawn."""
-    names = _list_bases(frame.wb)
+def read_settings(frame: Frame, versions: Sequence[VersionView]) -> RetrainSettings:
+    """Of the whole form. The base is the version in use until the form was drawn. `versions`: all, newest first."""
+    names = _list_bases(versions)
     base = st.session_state.get("adapt_base")
     return selection.read_settings(frame.corpus.id, base if base in names else names[0])
 
 
-def _list_bases(wb: Workbench) -> list[str]:
-    """What a retrain of the chosen kind may start from, the version in use first."""
+def _list_bases(versions: Sequence[VersionView]) -> list[str]:
+    """What a retrain of the chosen kind may start from, the version in use first. `versions`: all, newest first."""
     kind = RetrainSettings(kind=selection.read_kind()).version_kind
-    usable = [v for v in registry.list_versions(wb, kind=kind) if not v.problem]
+    usable = [v for v in versions if v.kind == kind and not v.problem]
     active = next((v.name for v in usable if v.state == "active"), "active")
     return [active, *(v.name for v in usable if v.name != active)]
 
 
-def draw_start(frame: Frame, view: Readiness) -> None:
-    """Base, settings and the button; starting puts the job into the address."""
+def draw_start(frame: Frame, view: Readiness, versions: Sequence[VersionView], under_way: Sequence[JobView]) -> None:
+    """Base, settings and the button; starting puts the job into the address. `versions`: all, newest first.
+    `under_way`: the retrains that wait or run, of any corpus."""
     why = frame.explain_refusal("retrain")
-    under_way = queue.list_active(frame.wb, JobKind.RETRAIN)
     own = next((j for j in under_way if j.corpus_id == frame.corpus.id), None)
-    _draw_settings(_list_bases(frame.wb))
+    _draw_settings(_list_bases(versions))
     if view.expectation:
         st.info(plain(view.expectation), icon=":material/school:")
     notice = f"A retrain of this corpus is under way (job {own.id})." if own is not None else ""
@@ -225,7 +229,8 @@ def _describe_base(name: str, active: str) -> str:
 def _start(frame: Frame) -> None:
     """Reads the form as it is now: what was typed just before the click had no run of its own. The second click of two
     finds the retrain of the first."""
-    wb, corpus_id, settings = frame.wb, frame.corpus.id, read_settings(frame)
+    wb, corpus_id = frame.wb, frame.corpus.id
+    settings = read_settings(frame, registry.list_versions(wb, kind=None))
     job = retrain_job.find_same_retrain(wb, corpus_id, settings)
     job = job or retrain_job.start_retrain(wb, corpus_id, settings, by=frame.annotator.id)
     url.put(job=job.id, version=None, only=None)

@@ -1,5 +1,7 @@
 """Automatic retraining: off, after so many new labels, at night; and the note that a version is waiting."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from app.adapt import schedule
@@ -9,12 +11,14 @@ from app.ui.errors import guard
 from app.ui.page import Frame
 from app.ui.text import plain
 from app.versions.outcome import MAX_FORGOTTEN_POINTS
+from app.versions.registry import VersionView
 from as2core.evaluation.rankers import Outcome
 from as2core.messages import count
 
 
-def draw_waiting(frame: Frame) -> None:
-    waiting = schedule.find_waiting_version(frame.wb)
+def draw_waiting(frame: Frame, versions: Sequence[VersionView]) -> None:
+    """The version, of all `versions`, that waits to be promoted or rejected; nothing if none does."""
+    waiting = schedule.find_waiting_version(versions)
     if waiting is None or waiting.change is None or url.get("version") == waiting.name or url.get("job"):
         return
     change = waiting.change

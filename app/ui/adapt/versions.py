@@ -62,9 +62,8 @@ def name_active(wb: Workbench, kind: str) -> str:
     return active.name if active is not None else ""
 
 
-def draw_list(frame: Frame) -> None:
-    """The versions of one kind as a tree: those made from a version are below it."""
-    all_versions = registry.list_versions(frame.wb, kind=None)
+def draw_list(frame: Frame, all_versions: Sequence[VersionView]) -> None:
+    """The versions of one kind as a tree: those made from a version are below it. `all_versions`: newest first."""
     kinds = sorted({v.kind for v in all_versions}, key=lambda k: (k != registry.CASCADE, k))
     kind = registry.CASCADE
     if len(kinds) > 1:
@@ -73,7 +72,7 @@ def draw_list(frame: Frame) -> None:
     of_kind = [v for v in all_versions if v.kind == kind]
     active = next((v for v in of_kind if v.state == "active"), None)
     usable = {v.name for v in all_versions if not v.problem}
-    _draw_new_weights(frame.wb, kind)
+    _draw_new_weights(frame.wb, of_kind)
     under_way = promotions.list_under_way(frame.wb)
     for version, depth in sort_as_tree(of_kind):
         other = version.parent if version.parent in usable else active.name if active else None
@@ -85,9 +84,9 @@ def draw_list(frame: Frame) -> None:
     files.draw_import(frame)
 
 
-def _draw_new_weights(wb: Workbench, kind: str) -> None:
+def _draw_new_weights(wb: Workbench, of_kind: Sequence[VersionView]) -> None:
     """After an upgrade: that the version in use is from older shipped weights, until it was compared with the new."""
-    if (names := new_weights.find_uncompared(wb, kind)) is None:
+    if (names := new_weights.find_uncompared(wb, of_kind)) is None:
         return
     active, shipped = names
     with st.container(horizontal=True, vertical_alignment="center", key="adapt_new_weights"):
@@ -186,10 +185,10 @@ def bring_into_sight(part: str) -> None:
     st.session_state[SIGHT] = (part, clicks + 1)
 
 
-def draw_dialogs(frame: Frame) -> None:
+def draw_dialogs(frame: Frame, all_versions: Sequence[VersionView]) -> None:
     """Open the dialog of the last click; called once, at the page's end."""
     kind, name = st.session_state.get(DIALOG, ("", ""))
-    version = next((v for v in registry.list_versions(frame.wb, kind=None) if v.name == name), None)
+    version = next((v for v in all_versions if v.name == name), None)
     if version is not None:
         if kind != "use":
             _edit(frame, version)

@@ -218,7 +218,7 @@ def _draw_side(page: LabelPage, desk: Desk | ListDesk) -> None:
     counts = progress.measure_progress(
         frame.wb, frame.corpus.id, frame.annotator.id, page.queue, pool=page.pool, questions=page.only, ahead=ahead
     )
-    sidebar.ask_for_name(frame)
+    sidebar.ask_for_name(frame, counts.overlap)
     sidebar.draw_progress(counts, frame.annotator.name, page.queue)
     sidebar.draw_retrain(frame)
     if desk.item is not None and not page.is_deciding:

@@ -6,7 +6,6 @@ import streamlit as st
 
 from app.adapt import readiness
 from app.adapt.readiness import Distance
-from app.labels import rules
 from app.labels.annotation import ActView
 from app.labels.guidelines import GuidelineView
 from app.labels.progress import ProgressView
@@ -27,9 +26,9 @@ ENOUGH = "Enough for a first retrain:"
 NOT_YET = "A retrain cannot start with these labels yet:"  # such as those of questions that the model knows
 
 
-def ask_for_name(frame: Frame) -> None:
-    """Where several are to label a pair: all without a name are one person there, whom no second one follows."""
-    if frame.annotator.name == NOBODY and rules.read_rules(frame.wb, frame.corpus.id).overlap > 1:
+def ask_for_name(frame: Frame, overlap: int) -> None:
+    """Where `overlap` people label a pair: all without a name are one person there, whom no second one follows."""
+    if frame.annotator.name == NOBODY and overlap > 1:
         st.warning("Type your name in the sidebar first: all who label without one count as one person.",
                    icon=":material/badge:")  # fmt: skip
 

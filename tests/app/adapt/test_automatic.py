@@ -199,7 +199,7 @@ def test_an_outage_is_no_reason_against_a_retrain_which_is_tried_again_with_the_
 
 
 def test_a_version_that_is_not_worse_waits_until_somebody_decides_a_better_one_first(wb):
-    assert schedule.find_waiting_version(wb) is None
+    assert schedule.find_waiting_version(registry.list_versions(wb, None)) is None
     for name, difference in (("better", 0.1), ("unclear", 0.0), ("worse", -0.1)):
         low, high = difference - 0.05, difference + 0.05
         paired = PairedTest(difference, low, high, p=0.5, wins=9, losses=9, ties=0)
@@ -216,6 +216,6 @@ def test_a_version_that_is_not_worse_waits_until_somebody_decides_a_better_one_f
                 metrics={"AP": 0.7 + difference, "before AP": 0.7, "paired": asdict(paired)},
             )
     for name in ("better", "unclear"):
-        assert schedule.find_waiting_version(wb).name == name
+        assert schedule.find_waiting_version(registry.list_versions(wb, None)).name == name
         promotion.reject(wb, name)
-    assert schedule.find_waiting_version(wb) is None
+    assert schedule.find_waiting_version(registry.list_versions(wb, None)) is None

@@ -6,7 +6,7 @@ from fake_models import write_version
 
 from app.compare import comparison_job, new_weights
 from app.jobs import queue
-from app.versions import promotion, startup
+from app.versions import promotion, registry, startup
 from db.repositories import jobs as job_rows
 from db.repositories import versions as rows
 
@@ -38,6 +38,10 @@ def upgrade(wb):
     startup.register_shipped(wb)
 
 
+def find_uncompared(wb, kind="cascade"):
+    return new_weights.find_uncompared(wb, registry.list_versions(wb, kind))
+
+
 def put_comparison(wb, *rankers, state="done"):
     with wb.write() as s:
         settings = {"rankers": list(rankers), "data": "starter-test"}
@@ -45,17 +49,17 @@ def put_comparison(wb, *rankers, state="done"):
 
 
 def test_only_an_upgrade_asks_for_a_comparison_which_ends_it(wb, own, clock):
-    assert new_weights.find_uncompared(wb, "cascade") is None
+    assert find_uncompared(wb) is None
     put_comparison(wb, *BOTH)  # with the weights of before
     clock.advance(hours=1)
     upgrade(wb)
-    assert new_weights.find_uncompared(wb, "cascade") == BOTH
+    assert find_uncompared(wb) == BOTH
     clock.advance(hours=1)
     put_comparison(wb, "towers-2", "bm25")
     put_comparison(wb, *BOTH, state="failed")
-    assert new_weights.find_uncompared(wb, "cascade") == BOTH
+    assert find_uncompared(wb) == BOTH
     put_comparison(wb, "cascade:drop_ratio=0.5", "towers-1")
-    assert new_weights.find_uncompared(wb, "cascade") is None
+    assert find_uncompared(wb) is None
 
 
 def test_a_version_retrained_from_an_old_one_after_the_upgrade_is_still_of_the_old_weights(wb, own, clock):
@@ -63,19 +67,19 @@ def test_a_version_retrained_from_an_old_one_after_the_upgrade_is_still_of_the_o
     clock.advance(hours=1)
     with wb.write() as s:
         rows.find_version(s, name="towers-2").created = clock()
-    assert new_weights.find_uncompared(wb, "cascade") == BOTH
+    assert find_uncompared(wb) == BOTH
 
 
 def test_one_trained_from_the_new_weights_needs_no_comparison_nor_does_the_shipped_one(wb, own, clock):
     upgrade(wb)
-    assert new_weights.find_uncompared(wb, "generative") is None
+    assert find_uncompared(wb, "generative") is None
     clock.advance(hours=1)
     with wb.write() as s:
         version = rows.find_version(s, name="towers-2")
         version.created, version.parent = clock(), "cascade"
-    assert new_weights.find_uncompared(wb, "cascade") is None
+    assert find_uncompared(wb) is None
     promotion.promote(wb, "cascade")
-    assert new_weights.find_uncompared(wb, "cascade") is None
+    assert find_uncompared(wb) is None
 
 
 def test_a_comparison_of_before_says_that_its_figures_are_of_the_earlier_weights(wb, data, clock):
