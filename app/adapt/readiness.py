@@ -8,7 +8,7 @@ from sqlalchemy import Row
 
 from app.adapt import advice, snapshot
 from app.adapt.settings import RetrainSettings
-from app.corpora.corpora import get_corpus
+from app.corpora.corpora import name_corpus
 from app.exchange.prepared import count_prepared
 from app.labels import consensus, progress
 from app.versions import loading, registry
@@ -195,7 +195,7 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
     """The training data for these settings, what is missing, and what to be wary of. Raises UnknownCorpus, BadSetting,
     UnknownVersion."""
     settings = settings or RetrainSettings()
-    corpus, by_annotator = get_corpus(wb, corpus_id).name, consensus.count_annotators(wb, corpus_id)
+    corpus, by_annotator = name_corpus(wb, corpus_id), consensus.count_annotators(wb, corpus_id)
     base = loading.find_base(wb, settings.base, settings.version_kind)
     composition = snapshot.compose(wb, corpus_id, settings, trained_on=base.trained_on, preview=True)
     counts, train = consensus.count_labels(composition.questions), composition.parts.train

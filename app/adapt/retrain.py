@@ -21,7 +21,7 @@ from app.adapt.progress.time_estimate import FOLDS, HELD_OUT, Work, plan_stages,
 from app.adapt.report import BeforeAfter, ExcludedLabels, LabelCounts, QuestionChange, RetrainReport
 from app.adapt.settings import CHECKING, COPIES, RetrainSettings
 from app.adapt.snapshot import Snapshot
-from app.corpora.corpora import get_corpus
+from app.corpora.corpora import name_corpus
 from app.jobs import queue
 from app.jobs.attempt import JobRun
 from app.versions import evaluations, loading, registry, startup
@@ -293,7 +293,7 @@ class _Retrain:
         """The report with the version's name. Its directory is named after the job, so that no other run writes
         there."""
         job, wb = self.job, self.wb
-        stem = _slugify(get_corpus(wb, self.corpus_id).name)
+        stem = _slugify(name_corpus(wb, self.corpus_id))
         delete_unfinished(wb.settings.versions_dir, wb.clock().timestamp())
         path = registry.find_free_folder(wb, f"{stem}-job-{job.id}")
         for leftover in (path, *path.parent.glob(f".{path.name}.*")):  # of a run killed before it registered it

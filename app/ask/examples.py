@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from app.corpora.corpora import SHIPPED_CORPORA, get_corpus
+from app.corpora.corpora import SHIPPED_CORPORA, name_corpus
 from app.workbench.workbench import Workbench
 from as2core.generation.rules import ask_by_rule, lowercase_words
 from db.models import Question
@@ -42,7 +42,7 @@ class Examples:
 
 def list_examples(wb: Workbench, corpus_id: int, n: int = 6) -> Examples:
     """At most `n` questions to begin with. Raises UnknownCorpus."""
-    name = get_corpus(wb, corpus_id).name
+    name = name_corpus(wb, corpus_id)
     file = wb.settings.shipped_dir(name) / "examples.json"
     if name in SHIPPED_CORPORA and file.is_file():
         content = json.loads(file.read_text(encoding="utf-8"))

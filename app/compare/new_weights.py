@@ -37,7 +37,7 @@ def list_changes(wb: Workbench, rankers: Iterable[str], finished: datetime | Non
     names = {spec.partition(":")[0] for spec in rankers}
     of_program = (v for v in registry.list_versions(wb, None) if v.name in names and is_shipped(wb, v))
     newer = sorted(v.name for v in of_program if finished is not None and v.created > finished)
-    return [f"new weights of {' and '.join(newer)} by an update of the program"] if newer else []
+    return [f"new weights of {' and '.join(newer)} from an update of the program"] if newer else []
 
 
 def _is_compared(wb: Workbench, shipped: VersionView, names: set[str]) -> bool:

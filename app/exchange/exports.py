@@ -15,7 +15,7 @@ from typing import cast
 
 import numpy as np
 
-from app.corpora.corpora import get_corpus
+from app.corpora.corpora import get_corpus, name_corpus
 from app.corpora.synonyms import read_synonyms
 from app.exchange.imports import IMPORT
 from app.labels import consensus, progress
@@ -84,7 +84,7 @@ def export_labels(
         raise BadSetting(f"no export format {fmt!r}; known: {', '.join(FORMATS)}")
     with wb.read() as s:
         people.allow(s, by, "export labels", people.VIEWER)
-    name = get_corpus(wb, corpus_id).name
+    name = name_corpus(wb, corpus_id)
     if annotator is not None:
         by_annotator = consensus.count_annotators(wb, corpus_id)
         if reason := consensus.explain_missing_annotators([annotator], name, by_annotator):

@@ -2,11 +2,12 @@
 they are, says whoever imports the file."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from app.exchange.imports import find_person
 from app.exchange.label_files import LabelFile
+from app.workbench.names import fold_name, tidy_name
 from app.workbench.workbench import Workbench
 from as2core.data.catalog import TOOLS
 from as2core.data.label_files.tool_records import find_number
@@ -30,7 +31,7 @@ def rename_annotators(file: LabelFile, names: Mapping[str, str]) -> LabelFile:
     """The file as if its annotators of these names were called otherwise. Raises BadSetting for one who is not in it,
     for an empty name, and where two of them would be one."""
     own = _count_labels(file)
-    names = {name: " ".join(new.split()) for name, new in names.items() if name != new}
+    names = {name: tidy_name(new) for name, new in names.items() if name != new}
     if not names:
         return file
     for name, new in names.items():
@@ -39,11 +40,17 @@ def rename_annotators(file: LabelFile, names: Mapping[str, str]) -> LabelFile:
             raise BadSetting(f"{file.name}: no label by {name!r} in it; {others}")
         if not new:
             raise BadSetting(f"{file.name}: {name} needs a name")
-    shared = [name for name, n in Counter(names.get(name, name).casefold() for name in own).items() if n > 1]
-    if shared:
-        raise BadSetting(f"{file.name}: two of its annotators would be {shared[0]}: give each a name of their own")
+    if shared := find_shared_name(names, own):
+        raise BadSetting(f"{file.name}: two of its annotators would be {shared}: give each a name of their own")
     questions = [replace(q, candidates=tuple(_rename(c, names) for c in q.candidates)) for q in file.questions]
     return replace(file, questions=questions)
+
+
+def find_shared_name(names: Mapping[str, str], annotators: Iterable[str]) -> str:
+    """One of the new `names` that another of the annotators would have as well; "" where there is none."""
+    folded = {a: fold_name(names.get(a, a)) for a in annotators}
+    counts = Counter(folded.values())
+    return next((new for name, new in names.items() if counts[folded[name]] > 1), "")
 
 
 def _count_labels(file: LabelFile) -> Counter[str]:

@@ -11,7 +11,7 @@ import streamlit as st
 from app.adapt.readiness import Readiness, check_readiness
 from app.adapt.report import RetrainReport, find_hidden_labels
 from app.adapt.settings import RetrainSettings
-from app.corpora.corpora import get_corpus
+from app.corpora.corpora import name_corpus
 from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
@@ -148,7 +148,7 @@ def _draw_job(frame: Frame, job: JobView) -> None:
 
 def _name_corpus(frame: Frame, job: JobView) -> str:
     """Of a retrain that a link opens from another corpus; "" for one of the page's corpus, or of a deleted one."""
-    return get_corpus(frame.wb, job.corpus_id).name if job.corpus_id not in (None, frame.corpus.id) else ""
+    return name_corpus(frame.wb, job.corpus_id) if job.corpus_id not in (None, frame.corpus.id) else ""
 
 
 def _draw_dismiss(name: str) -> None:

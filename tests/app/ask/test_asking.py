@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 from fake_models import FakeCascade
-from sqlalchemy import Engine, event, select
+from sql_statements import record_statements
+from sqlalchemy import select
 from tower_texts import TOWER
 
 from app.ask import asking, questions
@@ -390,14 +391,10 @@ def test_a_promoted_version_that_was_damaged_is_told_and_the_shipped_one_answers
 
 
 def test_retrieval_looks_at_no_label(wb, towers):
-    told = []
-    event.listen(Engine, "before_cursor_execute", hear := lambda _c, _cursor, statement, *_: told.append(statement))
-    try:
+    with record_statements() as statements:
         assert retrieval.retrieve(wb, towers.id, "Who built the tower?", documents=2, candidates=9).candidates
-    finally:
-        event.remove(Engine, "before_cursor_execute", hear)
-    assert any("sentence" in statement for statement in told)
-    assert not any("label" in statement for statement in told)
+    assert any("sentence" in statement for statement in statements)
+    assert not any("label" in statement for statement in statements)
 
 
 def test_retrieval_counts_what_it_left_out(wb, towers):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from label_files import import_labels
-from sqlalchemy import event, select
+from sql_statements import record_statements
+from sqlalchemy import select
 
 from app.ask import asking, pins, stored_questions
 from app.ask.same_question import find_same_questions
@@ -203,10 +204,7 @@ def test_a_question_that_nobody_labelled_costs_four_short_reads(wb, towers, labe
     label(ask(wb, towers, QUESTION), "Its lifts")
     view = ask(wb, towers, "How is bread baked?")
     pins.find_pins(wb, towers.id, view)
-    statements = []
-    with wb.read() as s:
-        engine = s.get_bind()
-    event.listen(engine, "before_cursor_execute", lambda *args: statements.append(args[2]))
-    assert pins.find_pins(wb, towers.id, view) == {}
+    with record_statements() as statements:
+        assert pins.find_pins(wb, towers.id, view) == {}
     selects = [text for text in statements if text.lstrip().upper().startswith("SELECT")]
     assert len(selects) <= 4

@@ -87,7 +87,7 @@ def test_a_comparison_of_before_says_that_its_figures_are_of_the_earlier_weights
     assert describe(wb) == ""
     clock.advance(hours=1)
     upgrade(wb)
-    assert describe(wb) == "new weights of cascade by an update of the program"
+    assert describe(wb) == "new weights of cascade from an update of the program"
     clock.advance(hours=1)
     run_comparison(wb, ["cascade:drop_ratio=0.5", "bm25"], data)
     assert describe(wb) == ""

@@ -165,7 +165,7 @@ def test_who_a_tool_s_numbers_are_is_said_before_the_labels_are_stored(wb, ann):
     [
         ({"Label Studio user 5": "ann"}, "no label by 'Label Studio user 5' in it; it names Label Studio user 3, bob"),
         ({"bob": " "}, "bob needs a name"),
-        ({"Label Studio user 3": "Bob"}, "two of its annotators would be bob: give each a name of their own"),
+        ({"Label Studio user 3": "Bob"}, "two of its annotators would be Bob: give each a name of their own"),
     ],
 )
 def test_names_that_would_mix_up_a_file_s_annotators_are_refused(names, reason):
@@ -176,3 +176,11 @@ def test_names_that_would_mix_up_a_file_s_annotators_are_refused(names, reason):
     with pytest.raises(BadSetting, match=re.escape(reason)):
         file_annotators.rename_annotators(file, names)
     assert file_annotators.rename_annotators(file, {"bob": "bob"}) is file
+
+
+def test_a_file_that_spells_a_person_in_two_ways_can_have_another_annotator_s_name_changed():
+    labels = (("Bob", "correct"), ("bob", "correct"), ("Label Studio user 3", "incorrect"))
+    question = Question("q", "Who came?", (Candidate("a", "Nobody.", annotations=labels),))
+    file = label_files.read_labels("tasks.jsonl", "".join(jsonl.to_lines([question])).encode())
+    [named] = file_annotators.rename_annotators(file, {"Label Studio user 3": "ann"}).questions
+    assert {name for name, _ in named.candidates[0].annotations} == {"Bob", "bob", "ann"}

@@ -1,7 +1,7 @@
 """What people label differently, and how an admin settles it."""
 
 import pytest
-from sqlalchemy import Engine, event
+from sql_statements import record_statements
 
 from app.adapt import readiness, second_looks
 from app.ask import asking
@@ -162,16 +162,11 @@ def test_only_an_admin_settles_and_others_see_the_conflicts_they_are_part_of(wb,
         )
 
 
-def test_conflicts_take_as_many_queries_however_many_they_are(request, wb, towers, asked, give_signs, ann, bob):
-    asked_of = []
-    listener = Engine, "before_cursor_execute", lambda *told: asked_of.append(told[2])
-    event.listen(*listener)
-    request.addfinalizer(lambda: event.remove(*listener))
-
+def test_conflicts_take_as_many_queries_however_many_they_are(wb, towers, asked, give_signs, ann, bob):
     def queries():
-        asked_of.clear()
-        conflicts.list_conflicts(wb, towers.id, ann.id)
-        return len(asked_of)
+        with record_statements() as statements:
+            conflicts.list_conflicts(wb, towers.id, ann.id)
+        return len(statements)
 
     queries()  # from now on it looks for what came since
     give_signs(ann, "+")

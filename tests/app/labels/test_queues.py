@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 from queue_walks import iterate, label_all, pair, walk
-from sqlalchemy import Engine, event
+from sql_statements import record_statements
 from tower_texts import QUESTIONS
 
 from app.ask import asking
@@ -120,12 +120,8 @@ def test_the_first_random_picks_meet_as_many_questions_as_a_draw_does(wb, towers
 
 
 @pytest.mark.parametrize("queue", QUEUES)
-def test_texts_are_read_of_the_head_of_a_queue_alone(request, wb, scored, ann, queue):
-    asked = []
-    listener = Engine, "before_cursor_execute", lambda *told: asked.append(told[2])
-    event.listen(*listener)
-    request.addfinalizer(lambda: event.remove(*listener))
-    with wb.read() as s:
+def test_texts_are_read_of_the_head_of_a_queue_alone(wb, scored, ann, queue):
+    with record_statements() as asked, wb.read() as s:
         queue_request = queues.QueueRequest(scored.id, QUEUES[queue].order, Holder(ann.id))
         found = queues.list_open_pairs(s, queue_request, wb.clock(), 2)
     in_order, *told = [x for x in asked if "candidate" in x]

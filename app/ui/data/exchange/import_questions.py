@@ -12,7 +12,7 @@ from app.exchange.label_files import LabelFile
 from app.ui.page import Frame
 from app.ui.text import plain, shorten
 from app.workbench import people
-from app.workbench.names import fold_name
+from app.workbench.names import tidy_name
 from as2core.messages import count
 
 MIN_STRANGE_SENTENCES = 10  # more are no typing errors if they are most of the file's
@@ -69,7 +69,8 @@ def draw_question(
     """The question with its buttons; what is known once one of them was clicked."""
     if isinstance(about, NumberedAnnotators):
         names = _draw_names(frame, about)
-        why = _find_shared_name(names)
+        shared = file_annotators.find_shared_name(names, names)
+        why = f"Two annotators have the name {shared}: give each their own" if shared else None
         buttons = {"Import": ("go", replace(answers, names=names))}
     else:
         _draw_sentences(about)
@@ -103,9 +104,9 @@ def _choose_name(name: str, labels: int, people_here: list[str]) -> str:
         key=f"data_import_annotator_{name}",
         format_func=plain,
         accept_new_options=True,
-        help="Choose somebody known here, or type a name. A number that stays becomes a person of its own.",
+        help="Choose somebody known here, or type a name. If the number stays, it becomes a person of its own.",
     )
-    return " ".join((choice or name).split())
+    return tidy_name(choice or name)
 
 
 def _list_names(frame: Frame) -> list[str]:
@@ -113,13 +114,6 @@ def _list_names(frame: Frame) -> list[str]:
     if frame.annotator.role != people.ADMIN:
         return [frame.annotator.name]
     return [p.name for p in people.list_people(frame.wb)]
-
-
-def _find_shared_name(names: Mapping[str, str]) -> str | None:
-    """Why these names cannot be imported; None: they can."""
-    folded = [fold_name(name) for name in names.values()]
-    shared = [name for name in names.values() if folded.count(fold_name(name)) > 1]
-    return f"Two annotators have the name {shared[0]}: give each their own" if shared else None
 
 
 def _draw_sentences(unknown: UnknownSentences) -> None:
