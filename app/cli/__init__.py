@@ -19,6 +19,7 @@ from app.cli import (
     people,
     processes,
     propose,
+    questions,
     synonyms,
     upkeep,
     versions,
@@ -43,6 +44,7 @@ def register(cli: Typer) -> None:
         for command in commands:
             cli.command(command.__name__, rich_help_panel=panel)(command)
     cli.add_typer(documents.documents, name="documents", rich_help_panel=DOCUMENTS)
+    cli.add_typer(questions.questions, name="questions", rich_help_panel=DOCUMENTS)
     cli.add_typer(labels.labels, name="labels", rich_help_panel=LABELS)
     cli.add_typer(versions.versions, name="versions", rich_help_panel=LABELS)
     cli.add_typer(jobs.jobs, name="jobs", rich_help_panel=RUNNING)

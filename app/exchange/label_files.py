@@ -1,6 +1,5 @@
 """Label files of any format, as they are read."""
 
-from codecs import BOM_UTF8
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from as2core.errors import BadSetting, UnreadableFile
 from as2core.messages import count
 from as2core.parser_process import ParserProcess
 from as2core.sources.content import name_file, read_bytes
+from as2core.sources.spreadsheet import find_header, split_header
 from as2core.sources.unpacking import MAX_WHOLE_BYTES, TooLarge
 from as2core.types import MAX_TEXT_CHARS, Question
 
@@ -37,6 +37,7 @@ TEXTLESS_FORMATS = tuple(RATING_STREAMS)
 MAX_SENT_BYTES = 50_000_000  # unpacked, of a file that was uploaded: read, it takes up to eighty times as much memory
 ZIP_MARK = b"PK"  # of a workbook or a BEIR set, which are unpacked within limits of their own
 NO_QUESTION = "no labelled question in it"
+_LABEL_COLUMNS = (*rows.NAMES["sentence"], *rows.NAMES["label"], "docid", "doc_id", "doc id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def read_labels(name: str, data: bytes | Path, fmt: str = "auto", *, min_correct
     beyond MAX_SENT_BYTES."""
     name = clean_file_name(name)
     max_bytes = MAX_SENT_BYTES if isinstance(data, bytes) else MAX_WHOLE_BYTES
-    content, notes = _decode(name, _read_content(name, data))
+    content, notes = read_as_utf_8(name, data)
     fmt = _detect_format(name, content, fmt)
     questions, lines = _parse(name, content, fmt, min_correct, max_bytes)
     questions, overlong = _drop_overlong(questions, lines)
@@ -113,7 +114,10 @@ def _read_content(name: str, data: bytes | Path) -> bytes:
     return content
 
 
-def _decode(name: str, content: bytes) -> LabelContent:
+def read_as_utf_8(name: str, data: bytes | Path) -> LabelContent:
+    """The file as a text, or of a workbook the sheet, in UTF-8. Raises UnreadableFile, and TooLarge for bytes beyond
+    MAX_SENT_BYTES."""
+    content = _read_content(name, data)
     with name_file(name), closing(ParserProcess()) as parser:
         return decode_labels(name, content, parser.write_table)
 
@@ -126,8 +130,8 @@ def _detect_format(name: str, content: bytes, fmt: str) -> str:
     if fmt == "auto":
         with name_file(name):
             fmt = "beir" if content.startswith(ZIP_MARK) else sniff(content) or ""
-        if not fmt and _holds_questions_only(content):
-            raise UnreadableFile(f"{name}: questions without sentences; paste them under Data, Questions instead")
+        if not fmt and _holds_questions_only(name, content):
+            raise UnreadableFile(f"{name}: questions without sentences; add them under Data, Questions instead")
         fmt = fmt or FORMAT_OF_SUFFIX.get(PurePath(name).suffix.lower(), "")  # its reader reports what is wrong
         if fmt == "run":
             raise UnreadableFile(f"{name}: a run file holds a ranker's scores, no labels; import the qrels instead")
@@ -145,10 +149,15 @@ def _detect_format(name: str, content: bytes, fmt: str) -> str:
     return fmt
 
 
-def _holds_questions_only(content: bytes) -> bool:
-    """Whether it is a table of one column, which is named as the questions' is."""
-    header = content.removeprefix(BOM_UTF8).strip().partition(b"\n")[0].decode(errors="replace")
-    return header.strip().strip('"').lower() in rows.NAMES["question"]
+def _holds_questions_only(name: str, content: bytes) -> bool:
+    """Whether it is a table with a column of questions and none of what labels need, or a list of questions."""
+    text = content.decode("utf-8-sig", "replace").strip()
+    header = find_header(text)
+    if column := rows.find_question_column(header):
+        return not set(_LABEL_COLUMNS).intersection(n.lower() for n in split_header(header.strip(), column[0]))
+    lines = [line for line in text.splitlines() if line.strip()]
+    question_count = sum(line.rstrip().endswith("?") for line in lines)
+    return PurePath(name).suffix.lower() == ".txt" and question_count > len(lines) / 2
 
 
 def _parse(name: str, content: bytes, fmt: str, min_correct: int, max_bytes: int) -> tuple[list[Question], Report]:

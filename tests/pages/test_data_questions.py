@@ -9,7 +9,6 @@ from app.ask import asking, stored_questions
 from app.corpora import documents, ingestion
 from app.labels import annotation
 from app.ui.data.question_list import describe
-from app.ui.data.questions import split_list
 
 TOWER, COSTS, BRIDGE = stored.QUESTIONS  # the questions 1 to 3
 
@@ -61,11 +60,23 @@ def test_a_list_pasted_with_its_marks_brings_the_questions_alone(wb, at):
     assert stored.questions(wb, TOWERS) == [*stored.QUESTIONS, *brought]
 
 
-def test_a_numbered_question_over_two_lines_is_one_and_lines_without_marks_are_each_their_own():
-    assert split_list("1. How do I\n   reset it?\n2. Why?\nWhen was it\n\n3. Who") == [
-        "How do I reset it?", "Why?", "When was it", "", "Who",
-    ]  # fmt: skip
-    assert split_list("how do I reset it\nwho built it") == ["how do I reset it", "who built it"]
+def test_the_questions_of_a_file_come_into_the_field_below_what_is_typed(wb, at):
+    at.text_area(key=f"data_typed_{TOWERS}").input("Who built it?\n")
+    table = b"date,question\n1.1.,Where is it?\n2.1.,Why?\n"
+    at = at.file_uploader(key="data_question_file_0").set_value(("log.csv", table, "text/csv")).run()
+    assert at.text_area(key=f"data_typed_{TOWERS}").value == "Who built it?\nWhere is it?\nWhy?"
+    assert "2 questions from log.csv in the field." in texts(at) and not at.get("exception")
+    assert stored.questions(wb, TOWERS) == [*stored.QUESTIONS]  # nothing is added yet
+    at = at.button(key="data_typed_add").click().run()
+    assert stored.questions(wb, TOWERS) == [*stored.QUESTIONS, "Who built it?", "Where is it?", "Why?"]
+    assert "3 questions added" in texts(at) and "in the field" not in texts(at)
+
+
+def test_a_file_without_questions_is_named_and_what_is_typed_stays(at):
+    at.text_area(key=f"data_typed_{TOWERS}").input("Who built it?")
+    at = at.file_uploader(key="data_question_file_0").set_value(("ages.csv", b"name,age\nAnn,2\n", "text/csv")).run()
+    assert "ages.csv: the first line must name a column question or query" in texts(at)
+    assert at.text_area(key=f"data_typed_{TOWERS}").value == "Who built it?"
 
 
 def test_each_question_stands_with_its_origin_its_labels_and_its_queue(wb, at, me, clock):

@@ -3,26 +3,26 @@
 Those added are stored, ranked in the background, and then offered by the queues.
 """
 
-import re
-
 import streamlit as st
 
 from app.ask import questions
 from app.ask.questions import AddedQuestionsView
+from app.exchange.question_files import MAX_FILE_BYTES, QUESTION_SUFFIXES, read_questions, split_list
 from app.labels.queues import UNLABELLED
 from app.ranking.retrieval import EmptyQuestion
 from app.ui import navigation
 from app.ui.data import question_list
-from app.ui.errors import guard
+from app.ui.errors import catch_errors, guard
 from app.ui.page import Frame
 from app.ui.session.unsaved import register_field
 from app.ui.text import capitalize, plain, shorten
+from app.ui.uploads import offer_upload
 from as2core.errors import BadSetting
 from as2core.messages import count
 
 MAX_LISTED_QUESTIONS = 5  # of the questions that existed already
-_REPORT = "_data_added_questions"
-_LIST_MARK = re.compile(r"^\s*(?:[-*•–]|\d{1,3}[.)])\s+")  # before each line of a pasted list
+_REPORT = "_data_added_questions"  # of the session: the key of the field, and what became of what was in it
+_FILE_TURN = "_data_question_file_turn"  # of the session: an uploader is emptied by drawing another
 
 
 def draw(frame: Frame) -> None:
@@ -38,13 +38,37 @@ def _draw_adding(frame: Frame) -> None:
     why = frame.explain_refusal()
     key = f"data_typed_{frame.corpus.id}"
     register_field(key, "Questions")
-    st.text_area("One question per line", key=key, height=120, disabled=bool(why),
-                 placeholder="Type questions as people would ask them, or paste a list")  # fmt: skip
+    left, right = st.columns([2, 1], gap="medium")
+    with right, catch_errors():
+        _read_upload(key, is_allowed=not why)
+    with left:
+        st.text_area("One question per line", key=key, height=140, disabled=bool(why),
+                     placeholder="Type questions as people would ask them, or paste a list")  # fmt: skip
     st.button("Add", key="data_typed_add", icon=":material/playlist_add:", disabled=bool(why),
               help=why, on_click=_add, args=(frame, key))  # fmt: skip
-    corpus_id, report = st.session_state.get(_REPORT, (None, None))
-    if corpus_id == frame.corpus.id:
+    about, report = st.session_state.get(_REPORT, (None, None))
+    if about == key and isinstance(report, str):
+        st.info(plain(report), icon=":material/playlist_add:")
+    elif about == key:
         _draw_report(report)
+
+
+def _read_upload(key: str, *, is_allowed: bool) -> None:
+    """What a file has goes below what is in the field `key`, to be read and changed there before it is added."""
+    turn = st.session_state.setdefault(_FILE_TURN, 0)
+    file = offer_upload(
+        "Or from a file", is_allowed=is_allowed, key=f"data_question_file_{turn}", type=QUESTION_SUFFIXES,
+        max_upload_size=MAX_FILE_BYTES // 1_000_000,
+        help="A text with one question per line, or a table (CSV, Excel) or JSONL with a column question or query.",
+    )  # fmt: skip
+    if file is not None:
+        questions = read_questions(file.name, file.getvalue())
+        above = str(st.session_state.get(key) or "").rstrip()
+        st.session_state[key] = "\n".join([*filter(None, [above]), *questions])
+        st.session_state[_FILE_TURN] = turn + 1
+        addition = count(len(questions), "question")
+        st.session_state[_REPORT] = key, f"{addition} from {file.name} in the field. Look through them, then click Add."
+        st.rerun()
 
 
 def _draw_report(report: AddedQuestionsView) -> None:
@@ -72,19 +96,5 @@ def _add(frame: Frame, key: str) -> None:
         report = questions.add_questions(frame.wb, frame.corpus.id, lines, by=frame.annotator.id)
     except (BadSetting, EmptyQuestion) as error:
         raise BadSetting(f"Nothing was added. {capitalize(str(error))}.") from error
-    st.session_state[_REPORT] = (frame.corpus.id, report)
+    st.session_state[_REPORT] = (key, report)
     st.session_state[key] = ""
-
-
-def split_list(text: str) -> list[str]:
-    """The lines without their marks. In a list with marks, a question that goes on in the next line is one."""
-    lines: list[str] = []
-    is_open = False  # whether the line before has a mark, or goes on with one that has, and is no whole question yet
-    for line in text.splitlines():
-        mark, question = _LIST_MARK.match(line), _LIST_MARK.sub("", line).strip()
-        if is_open and question and not mark:
-            lines[-1] += f" {question}"
-        else:
-            lines.append(question)
-        is_open = bool(question) and (is_open or bool(mark)) and not question.endswith("?")
-    return lines

@@ -106,7 +106,7 @@ def _draw_ways(frame: Frame, leftovers: tuple[int, ...]) -> None:
     first = f"{_describe_adding(leftovers)}, type" if leftovers else f"{advice}Type"
     _draw_message(
         "Nothing to label yet",
-        f"No question is in the label queues. {first} or paste your own, label an answer on Ask, or accept "
+        f"No question is in the label queues. {first}, paste or upload your own, label an answer on Ask, or accept "
         "questions proposed from the sentences. Their candidates then appear here.",
     )
     with st.container(horizontal=True, horizontal_alignment="center", vertical_alignment="center"):

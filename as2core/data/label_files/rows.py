@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from as2core.data.source import Report, Row
 from as2core.messages import name_some
+from as2core.sources.spreadsheet import DELIMITERS, split_header
 from as2core.types import CORRECT, INCORRECT, UNSURE, Candidate
 
 NAMES = {
@@ -48,6 +49,15 @@ def sign_label(candidate: Candidate, name: str, cell: str) -> Candidate:
 def find_name(fields: Mapping[str, object], column: str) -> str | None:
     """The field that is such a column, by the names it may have."""
     return next((name for name in NAMES[column] if name in fields), None)
+
+
+def find_question_column(header: str) -> tuple[str, int | None] | None:
+    """The delimiter of a table by its first line, and which column has the questions: None where it is the only one."""
+    for delimiter in DELIMITERS if "?" not in header else ():
+        names = [name.lower() for name in split_header(header.strip(), delimiter)]
+        if column := find_name(dict.fromkeys(names), "question"):
+            return delimiter, names.index(column) if len(names) > 1 else None
+    return None
 
 
 def describe_columns(header: Sequence[str], places: Mapping[str, int]) -> tuple[str, ...]:

@@ -98,7 +98,7 @@ def test_a_list_of_questions_comes_in_whole_or_not_at_all(wb, towers, ann, bob):
     for lines, who, error, why in (
         (["", "  "], ann, EmptyQuestion, "one per line"),
         (["Who?", "w" * 20_001], ann, BadSetting, "line 2: the question has 20,001"),
-        ([f"Who was number {i}?" for i in range(301)], ann, BadSetting, "301 questions"),
+        ([f"Who was number {i}?" for i in range(1001)], ann, BadSetting, "1,001 questions"),
         (["Who?"], bob, people.NotAllowed, "annotator"),
     ):
         with pytest.raises(error, match=why):

@@ -103,7 +103,9 @@ def test_a_csv_in_utf_8_with_a_damaged_line_is_not_taken_for_windows_1252(wb):
     [
         ("letter.txt", b"Dear Sir, this is a letter.", "unknown format"),
         ("mine.csv", b"question,label\nWho?,1\n", "query,docid,rating or question,sentence,label, not question,label"),
-        ("mine.csv", b"\xef\xbb\xbfQuestion\r\nWho?\r\n", "paste them under Data, Questions"),
+        ("mine.csv", b"\xef\xbb\xbfQuestion\r\nWho?\r\n", "add them under Data, Questions"),
+        ("log.csv", b"date,query\n1.1.,Who?\n", "add them under Data, Questions"),
+        ("mine.txt", b"Who?\nWhat is it?\n", "add them under Data, Questions"),
         ("scores.run", b"q1 Q0 d1 1 0.5 tag\n", "import the qrels instead"),
         ("empty.jsonl", b" \n", "the file is empty"),
         ("cut.zip", b"PK\x03\x04 cut short", "cannot be unpacked"),

@@ -60,7 +60,7 @@ def test_ratings_of_known_sentences_are_read_too(wb):
     ("content", "said"),
     [
         (make_book([]), "mine.xlsx: its sheets are empty"),
-        (make_book([["Question"], ["Who painted it?"]]), "paste them under Data, Questions"),
+        (make_book([["Question"], ["Who painted it?"]]), "add them under Data, Questions"),
         (
             make_book([["Part", "Price"], ["4711", 3]]),
             "query,docid,rating or question,sentence,label, not Part,Price",

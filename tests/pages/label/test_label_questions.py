@@ -72,7 +72,7 @@ def test_a_viewer_skips_questions_and_removes_none(wb):
 def test_where_nothing_is_queued_one_press_adds_what_was_asked(wb, me):
     stored_questions.set_queued(wb, [1, 2, 3], queued=False, by=me.id)
     at = open_label()
-    assert "Add the 3 questions asked on Ask, type or paste your own" in markup(at)
+    assert "Add the 3 questions asked on Ask, type, paste or upload your own" in markup(at)
     links = {p.label: f"{p.page}?{p.query_string}" for p in (e.proto for e in at.get("page_link"))}
     assert links["Add other questions"] == "data?view=questions"
     assert "data?view=labels" not in links.values()  # an import takes no questions without sentences
