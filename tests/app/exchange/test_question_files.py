@@ -11,7 +11,7 @@ from as2core.sources.spreadsheet import defuse_formula
 @pytest.mark.parametrize(
     ("name", "content", "questions"),
     [
-        ("list.txt", b"1. Who?\n2. What is a request, query, or call?\n\n", ["Who?", "What is a request, query, or call?"]),
+        ("list.txt", b"1. Who?\n2. A request, query, or call?\n\n", ["Who?", "A request, query, or call?"]),
         ("list.txt", "Wer war früh?".encode("cp1252"), ["Wer war früh?"]),
         ("list.md", b"- Who built it?\n- When\n  was that?\n", ["Who built it?", "When was that?"]),
         ("log.csv", 'Query;Date\nWho?;1.1.\n"Where,\nand?";2.1.\n;3.1.\n'.encode("utf-16"), ["Who?", "Where, and?"]),
