@@ -23,7 +23,7 @@ from as2core.sources.unpacking import TooLarge
 MAX_FILE_BYTES = 10_000_000
 QUESTION_SUFFIXES = (".txt", ".jsonl", *sorted(TABLES))
 _FIELDS = (*rows.NAMES["question"], "text")  # of a JSON record
-_LIST_MARK = re.compile(r"^\s*(?:[-*•–]|\d{1,3}[.)])\s+")  # before each line of a list
+_LIST_MARK = re.compile(r"^\s*(?:[-*•–]|\d{1,3}[.)])\s+")  # before each question of a list
 _ID_AND_QUESTION = re.compile(r"[^\s\t]+\t[^\t]*\S[^\t]*")
 
 
@@ -39,16 +39,19 @@ def read_questions(name: str, data: bytes | Path) -> list[str]:
             raise UnreadableFile("the file is empty")
         if sniff(content) is not None:
             raise UnreadableFile("it has sentences, labels or scores too: import it under Data, Import and export")
-        questions = [" ".join(question.split()) for question in _iterate(name, decode_text(content))]
+        lines = (" ".join(question.split()) for question in _iterate(name, decode_text(content).strip()))
+        questions = [_LIST_MARK.sub("", line) for line in lines]
     if not any(questions):
         raise UnreadableFile(f"{name}: no question in it")
     return [question for question in questions if question]
 
 
 def _iterate(name: str, text: str) -> Iterator[str]:
-    if text.lstrip().startswith("{"):
+    if text.startswith("{"):
         return _read_records(text)
-    if column := rows.find_question_column(find_header(text.lstrip())):
+    if text.startswith("[") and text.endswith("]"):
+        raise UnreadableFile("a list in JSON: write one record per line (JSONL), or one question")
+    if column := rows.find_question_column(find_header(text)):
         return _read_column(text, *column)
     lines = [line for line in text.splitlines() if line.strip()]
     if lines and all(map(_ID_AND_QUESTION.fullmatch, lines)):
