@@ -48,6 +48,14 @@ class LaterWrites:
         for write in writes:
             self._make(write)
 
+    def close(self) -> None:
+        """`finish` all, and end the thread."""
+        self.finish()
+        atexit.unregister(self.finish)
+        with self._changed:
+            self._thread = None
+            self._changed.notify()
+
     def _make(self, write: _Write) -> None:
         with write.lock:
             if write.is_done:
@@ -61,10 +69,13 @@ class LaterWrites:
             self._writes = [(key, w) for key, w in self._writes if w is not write]
 
     def _work(self) -> None:
+        me = threading.current_thread()
         while True:
             with self._changed:
-                while not self._writes:
+                while not self._writes and self._thread is me:
                     self._changed.wait()
+                if not self._writes:
+                    return
                 write = self._writes[0][1]
                 remaining = write.due - time.monotonic()
                 if remaining > 0:

@@ -169,7 +169,7 @@ class Workbench:
         self.indexes.delete(corpus_id)
 
     def close(self) -> None:
-        self.later.finish()
+        self.later.close()
         self.is_closed.set()
         self.indexes.close()
         self.database.close()

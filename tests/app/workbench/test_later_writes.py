@@ -68,3 +68,17 @@ def test_finishing_what_is_not_there_leaves_what_comes_after(key):
     assert calls == []
     later.finish(key)
     assert calls == ["written"]
+
+
+def test_closing_makes_what_is_due_and_ends_the_thread_and_a_later_write_starts_another():
+    later, calls, done = LaterWrites(delay=FOREVER), [], threading.Event()
+    before = set(threading.enumerate())
+    later.add(1, lambda: calls.append("one"))
+    [thread] = set(threading.enumerate()) - before
+    later.close()
+    thread.join(10)
+    assert calls == ["one"] and not thread.is_alive()
+    later.delay = 0.0
+    later.add(2, done.set)
+    assert done.wait(10)
+    later.close()
