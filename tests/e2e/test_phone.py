@@ -77,6 +77,7 @@ def test_a_chosen_document_comes_into_sight_and_the_states_of_questions_are(smal
     colours = tabs.evaluate_all("es => es.map(e => getComputedStyle(e).borderColor)")
     assert colours and "rgba(0, 0, 0, 0)" not in " ".join(colours)
     page.goto(f"{small.url}/data?view=questions")
+    wait_until_idle(page)
     page.locator(".st-key-data_state").get_by_role("combobox").click()
     states = page.get_by_role("option")
     expect(states).to_have_count(6)
