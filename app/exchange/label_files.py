@@ -131,7 +131,9 @@ def _detect_format(name: str, content: bytes, fmt: str) -> str:
         with name_file(name):
             fmt = "beir" if content.startswith(ZIP_MARK) else sniff(content) or ""
         if not fmt and _holds_questions_only(name, content):
-            raise UnreadableFile(f"{name}: questions without sentences; add them under Data, Questions instead")
+            raise UnreadableFile(
+                f"{name}: questions without sentences; add them under Data, Questions, or with `as2 questions add`"
+            )
         fmt = fmt or FORMAT_OF_SUFFIX.get(PurePath(name).suffix.lower(), "")  # its reader reports what is wrong
         if fmt == "run":
             raise UnreadableFile(f"{name}: a run file holds a ranker's scores, no labels; import the qrels instead")

@@ -38,7 +38,9 @@ def read_questions(name: str, data: bytes | Path) -> list[str]:
         if not content.strip():
             raise UnreadableFile("the file is empty")
         if sniff(content) is not None:
-            raise UnreadableFile("it has sentences, labels or scores too: import it under Data, Import and export")
+            raise UnreadableFile(
+                "it holds labels or scores; import labels under Data, Import and export, or with `as2 labels import`"
+            )
         lines = (" ".join(question.split()) for question in _iterate(name, decode_text(content).strip()))
         questions = [_LIST_MARK.sub("", line) for line in lines]
     if not any(questions):

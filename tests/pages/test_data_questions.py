@@ -65,11 +65,11 @@ def test_the_questions_of_a_file_come_into_the_field_below_what_is_typed(wb, at)
     table = b"date,question\n1.1.,Where is it?\n2.1.,Why?\n"
     at = at.file_uploader(key="data_question_file_0").set_value(("log.csv", table, "text/csv")).run()
     assert at.text_area(key=f"data_typed_{TOWERS}").value == "Who built it?\nWhere is it?\nWhy?"
-    assert "2 questions from log.csv in the field." in texts(at) and not at.get("exception")
+    assert "The field has 2 questions from log.csv." in texts(at) and not at.get("exception")
     assert stored.questions(wb, TOWERS) == [*stored.QUESTIONS]  # nothing is added yet
     at = at.button(key="data_typed_add").click().run()
     assert stored.questions(wb, TOWERS) == [*stored.QUESTIONS, "Who built it?", "Where is it?", "Why?"]
-    assert "3 questions added" in texts(at) and "in the field" not in texts(at)
+    assert "3 questions added" in texts(at) and "The field has" not in texts(at)
 
 
 def test_a_file_without_questions_is_named_and_what_is_typed_stays(at):

@@ -66,8 +66,8 @@ def _read_upload(key: str, *, is_allowed: bool) -> None:
         above = str(st.session_state.get(key) or "").rstrip()
         st.session_state[key] = "\n".join([*filter(None, [above]), *questions])
         st.session_state[_FILE_TURN] = turn + 1
-        addition = count(len(questions), "question")
-        st.session_state[_REPORT] = key, f"{addition} from {file.name} in the field. Look through them, then click Add."
+        has = f"The field has {count(len(questions), 'question')} from {file.name}"
+        st.session_state[_REPORT] = key, f"{has}. Look through them, then click Add."
         st.rerun()
 
 

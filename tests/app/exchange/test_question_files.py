@@ -32,8 +32,16 @@ def test_questions_are_read_from_lists_tables_and_json_lines(name, content, ques
     ("name", "content", "reason"),
     [
         ("a.csv", b"name,age\nAnn,2\n", "the first line must name a column question or query"),
-        ("a.csv", b"question,sentence,label\nWho?,Ann.,correct\n", "import it under Data, Import and export"),
-        ("a.jsonl", b'{"qid": "1", "question": "Who?", "candidates": []}\n', "import it under Data, Import and export"),
+        (
+            "a.csv",
+            b"question,sentence,label\nWho?,Ann.,correct\n",
+            "it holds labels or scores; import labels under Data",
+        ),
+        (
+            "a.jsonl",
+            b'{"qid": "1", "question": "Who?", "candidates": []}\n',
+            "it holds labels or scores; import labels under Data",
+        ),
         ("a.jsonl", b'{"text": "who?"}\n{"x": 1}\n', "line 2: none of the fields question, query, text"),
         ("a.jsonl", b'{"text": "who?"}\n{"query": \n', "line 2: the JSON ends before it is complete"),
         ("a.jsonl", b'{"text": null}\n', "line 1: no 'text'"),
